@@ -1,1 +1,1 @@
-"""."""
+"""What can be promised: numbers in, numbers out. The paper's bounds, exact values, worst cases, expected loss."""

@@ -1,0 +1,102 @@
+"""From reports to supports: which kernel counts them fastest, on how many threads."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Words = NDArray[np.uint64]
+    Supports = NDArray[np.uint32]
+
+SWEEP_HASH_SIZE = 6
+"""Up to this many hash values a vectorised test of every item is faster than walking from hit to hit."""
+ITEM_TESTS_PER_REPORT = 64
+"""A list of so many items is tested item by item; longer ones are picked from a count of the whole domain."""
+REPORTS_PER_TASK = 1 << 17
+
+
+def value_supports(values: NDArray[np.unsignedinteger], domain_size: int, items: Words | None) -> NDArray[np.int64]:
+    """How many reports name each item."""
+    if items is None:
+        return np.bincount(values, minlength=domain_size)
+    place = np.searchsorted(items, values)
+    place[place == len(items)] = 0
+    found = items[place] == values
+    return np.bincount(place[found], minlength=len(items))
+
+
+def hashed_supports(
+    reports: tuple[Words, Words, Words],
+    prime: int,
+    hash_size: int,
+    domain_size: int,
+    items: Words | None,
+    threads: int | None = None,
+) -> Supports:
+    """How many reports (a, b, y) each item x supports: h(x) = y."""
+    if items is None:
+        return _whole_domain(reports, prime, hash_size, domain_size, threads)
+    if len(items) <= max(ITEM_TESTS_PER_REPORT, domain_size // hash_size):
+        return _listed(reports, prime, hash_size, items, threads)
+    supports = _whole_domain(reports, prime, hash_size, int(items[-1]) + 1, threads)
+    return supports[items]
+
+
+def _whole_domain(
+    reports: tuple[Words, Words, Words], prime: int, hash_size: int, domain_size: int, threads: int | None
+) -> Supports:
+    from entropie.kernels.counting import count_hashed, count_hashed_sweep
+
+    inverse = pow(hash_size, -1, prime) if hash_size < prime else 1
+    kernel = count_hashed_sweep if hash_size <= SWEEP_HASH_SIZE and prime < 2**31 else count_hashed
+    numbers = (np.uint64(prime), np.uint64(hash_size), np.uint64(inverse))
+
+    def count(a: Words, b: Words, y: Words, supports: Supports) -> None:
+        kernel(a, b, y, *numbers, supports)
+
+    return _in_threads(count, reports, domain_size, threads)
+
+
+def _listed(
+    reports: tuple[Words, Words, Words], prime: int, hash_size: int, items: Words, threads: int | None
+) -> Supports:
+    from entropie.kernels.counting import count_hashed_items
+
+    def count(a: Words, b: Words, y: Words, supports: Supports) -> None:
+        count_hashed_items(a, b, y, np.uint64(prime), np.uint64(hash_size), items, supports)
+
+    return _in_threads(count, reports, len(items), threads)
+
+
+def _in_threads(
+    count: Callable[[Words, Words, Words, Supports], None],
+    reports: tuple[Words, Words, Words],
+    size: int,
+    threads: int | None,
+) -> Supports:
+    """Give every thread its own counters and an equal share of the reports, then add the counters."""
+    total = len(reports[0])
+    workers = max(1, min(threads or os.cpu_count() or 1, total // 1024))
+    cuts = np.linspace(0, total, workers + 1).astype(int)
+
+    def share(worker: int) -> Supports:
+        supports = np.zeros(size, np.uint32)
+        for begin in range(cuts[worker], cuts[worker + 1], REPORTS_PER_TASK):
+            part = slice(begin, min(begin + REPORTS_PER_TASK, cuts[worker + 1]))
+            count(reports[0][part], reports[1][part], reports[2][part], supports)
+        return supports
+
+    if workers == 1:
+        return share(0)
+    with ThreadPoolExecutor(workers) as pool:
+        first, *rest = pool.map(share, range(workers))
+    for supports in rest:
+        first += supports
+    return first

@@ -1,0 +1,120 @@
+"""Mergeable counts: how many reports support each item. Add, merge, save, load; the sum is all that is kept."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entropie.errors import InvalidInput, InvalidParameter, ParametersMismatch
+
+FORMAT_VERSION = 1
+LARGEST_TABLE = 2**30
+"""Counting every item needs a counter per item; beyond this many (8 GB) a list of items must be given."""
+
+
+class Counts:
+    """Support counts of reports made under one parameter document.
+
+    parameters   the canonical parameter document, as text: counts of other parameters do not merge
+    items        the items counted (sorted), or None for the whole domain
+    counts       one counter per item
+    reports      how many reports went in
+    """
+
+    __slots__ = ("counts", "domain_size", "items", "parameters", "reports")
+
+    def __init__(self, parameters: str, domain_size: int, items: ArrayLike | None = None) -> None:
+        if items is None and domain_size > LARGEST_TABLE:
+            raise InvalidParameter(
+                f"Parameter `items` must be given when the domain has more than {LARGEST_TABLE} items, "
+                f"it has {domain_size}; list the items to count."
+            )
+        self.parameters = parameters
+        self.domain_size = domain_size
+        self.items = None if items is None else checked_items(items, domain_size)
+        size = domain_size if self.items is None else len(self.items)
+        self.counts: NDArray[np.int64] = np.zeros(size, np.int64)
+        self.reports = 0
+
+    def add_supports(self, supports: NDArray[np.int64] | NDArray[np.uint32], reports: int) -> None:
+        """Add what `reports` more reports support."""
+        self.counts += supports
+        self.reports += reports
+
+    def merge(self, other: Counts) -> Counts:
+        """The counts of both sets of reports together, as a new value."""
+        if self.parameters != other.parameters:
+            raise ParametersMismatch(
+                "Counts of different parameters cannot be merged; count each set of reports with its own document."
+            )
+        if not np.array_equal(self._counted(), other._counted()):
+            raise InvalidInput("Counts of different lists of items cannot be merged; count the same items in both.")
+        both = Counts.__new__(Counts)
+        both.parameters, both.domain_size, both.items = self.parameters, self.domain_size, self.items
+        both.counts = self.counts + other.counts
+        both.reports = self.reports + other.reports
+        return both
+
+    def _counted(self) -> NDArray[np.uint64]:
+        return np.empty(0, np.uint64) if self.items is None else self.items
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to `path` at once: either the whole file is there or nothing is."""
+        target = Path(path)
+        arrays = {
+            "version": np.array(FORMAT_VERSION),
+            "parameters": np.frombuffer(self.parameters.encode(), np.uint8),
+            "domain_size": np.array(self.domain_size, np.uint64),
+            "reports": np.array(self.reports, np.int64),
+            "counts": self.counts,
+        }
+        if self.items is not None:
+            arrays["items"] = self.items
+        handle = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
+        try:
+            with handle:
+                np.savez(handle, allow_pickle=False, **arrays)
+            Path(handle.name).replace(target)
+        except BaseException:
+            Path(handle.name).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> Counts:
+        """Read what `save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if int(file["version"]) != FORMAT_VERSION:
+                    raise InvalidInput(
+                        f"Counts file {path} has version {int(file['version'])}, this program reads {FORMAT_VERSION}."
+                    )
+                counts = cls.__new__(cls)
+                counts.parameters = file["parameters"].tobytes().decode()
+                counts.domain_size = int(file["domain_size"])
+                counts.items = file.get("items")
+                counts.counts = file["counts"]
+                counts.reports = int(file["reports"])
+        except FileNotFoundError:
+            raise InvalidInput(f"Counts file {path} does not exist.") from None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+            if isinstance(problem, InvalidInput):
+                raise
+            raise InvalidInput(f"Counts file {path} is damaged or not a counts file ({problem}).") from None
+        return counts
+
+
+def checked_items(items: ArrayLike, domain_size: int) -> NDArray[np.uint64]:
+    """Sorted distinct item codes, each inside the domain."""
+    codes = np.asarray(items)
+    if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "ui":
+        raise InvalidParameter("Parameter `items` must be a non-empty list of item codes.")
+    if codes.min() < 0 or int(codes.max()) >= domain_size:
+        outside = int(codes.min()) if codes.min() < 0 else int(codes.max())
+        raise InvalidParameter.of("items", f"item codes from 0 to {domain_size - 1}", outside)
+    return np.unique(codes.astype(np.uint64))

@@ -1,0 +1,128 @@
+"""From counts to a distribution: unbiased estimates with standard errors, intervals and a significance threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.estimation.counts import Counts
+from entropie.theory import checks
+from entropie.theory.loss import CountingRates, significance_threshold
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """The estimated share of each item among the people who reported.
+
+    counts        reports that support the item
+    reports       reports in all
+    rates         how often a report supports its true item (mu) and any other (nu)
+    domain_size   items that exist, estimated or not
+    items         codes of the items estimated, or None for the whole domain
+    """
+
+    counts: NDArray[np.int64]
+    reports: int
+    rates: CountingRates
+    domain_size: int
+    items: NDArray[np.uint64] | None = None
+
+    @property
+    def probabilities(self) -> Floats:
+        """Unbiased estimates (count/n - nu)/(mu - nu). They may be negative and need not sum to 1."""
+        slope = 1.0 / (self.reports * self.rates.gain)
+        return np.asarray(self.counts * slope - self.rates.nu / self.rates.gain)
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Square root of the variance at the estimate."""
+        p = np.clip(self.probabilities, 0.0, 1.0)
+        mu, nu = self.rates.mu * self.rates.mu_off, self.rates.nu * (1.0 - self.rates.nu)
+        return np.asarray(np.sqrt((p * mu + (1.0 - p) * nu) / self.reports) / self.rates.gain)
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Wilson's interval for the support rate, carried over to the share and cut to [0, 1]."""
+        level = checks.real_number("level", level, "a share between 0 and 1", 1e-12, 1.0 - 1e-12)
+        z = NormalDist().inv_cdf(0.5 + level / 2.0)
+        n, observed = self.reports, self.counts / self.reports
+        centre = (observed + z * z / (2 * n)) / (1 + z * z / n)
+        half = z * np.sqrt(observed * (1.0 - observed) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
+        low = (centre - half - self.rates.nu) / self.rates.gain
+        high = (centre + half - self.rates.nu) / self.rates.gain
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def threshold(self, level: float = 0.05) -> float:
+        """Estimates below this could be noise: an absent item exceeds it with probability level/k."""
+        return significance_threshold(self.rates, self.reports, self.domain_size, level)
+
+    def significant(self, level: float = 0.05) -> Floats:
+        """The paper's `emp+thr`: estimates below the threshold become 0, nothing is renormalised."""
+        p = self.probabilities
+        return np.where(p < self.threshold(level), 0.0, p)
+
+    def projected(self) -> Floats:
+        """The nearest distribution (sum 1, none negative). For display only: it is biased."""
+        return project_to_simplex(self.probabilities)
+
+    def top(self, size: int) -> NDArray[np.int64]:
+        """Positions of the `size` largest estimates, largest first, ties by position."""
+        size = min(size, len(self.counts))
+        least = np.partition(self.counts, -size)[-size]
+        sure = np.flatnonzero(self.counts > least)
+        tied = np.flatnonzero(self.counts == least)[: size - len(sure)]
+        chosen = np.concatenate([sure, tied])
+        return np.asarray(chosen[np.lexsort((chosen, -self.counts[chosen]))])
+
+
+def estimate(counts: Counts, rates: CountingRates) -> Estimates:
+    """Estimates from counts, or a sentence that says why there are none."""
+    if counts.reports == 0:
+        raise InvalidInput("There are no reports to estimate from; at least one is needed.")
+    if rates.gain <= 0.0:
+        raise InvalidParameter(
+            "The mechanism sends pure noise (theta is 0 after rounding down to a multiple of 2^-64), "
+            "so nothing can be estimated; use a larger epsilon or theta."
+        )
+    return Estimates(counts.counts, counts.reports, rates, counts.domain_size, counts.items)
+
+
+def project_to_simplex(values: ArrayLike) -> Floats:
+    """The point of the probability simplex closest to `values` in l2."""
+    v = np.asarray(values, dtype=np.float64)
+    ordered = np.sort(v)[::-1]
+    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(v) + 1)
+    kept = np.flatnonzero(ordered > excess)[-1]
+    return np.asarray(np.maximum(v - excess[kept], 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How far estimates are from a known truth over the `items` most frequent items of that truth.
+
+    l2              sum of squared differences
+    relative_error  mean of |estimate - truth|/truth
+    """
+
+    items: int
+    l2: float
+    relative_error: float
+
+
+def accuracy(estimated: ArrayLike, truth: ArrayLike, top: int | None = None) -> Accuracy:
+    """Compare with the truth over its top items (all items that occur when `top` is None; l2 then over all)."""
+    p_hat, p = np.asarray(estimated, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if p_hat.shape != p.shape or p.ndim != 1 or p.size == 0:
+        raise InvalidParameter(
+            f"Parameter `truth` must have one share per estimate, got {p.shape} for {p_hat.shape} instead."
+        )
+    chosen = np.arange(len(p)) if top is None else np.argsort(-p, kind="stable")[:top]
+    difference = p_hat[chosen] - p[chosen]
+    occurring = p[chosen] > 0.0
+    relative = np.abs(difference[occurring]) / p[chosen][occurring]
+    return Accuracy(len(chosen), float(difference @ difference), float(relative.mean()) if len(relative) else 0.0)

@@ -1,0 +1,161 @@
+"""The setting that promises a wanted Bayes error, what it costs, and what the paper's bound would have asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from entropie.errors import InvalidParameter, Unreachable
+from entropie.mechanisms.local_hashing import LocalHashing
+from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.theory import checks, paper
+from entropie.theory.calibration import hash_size_for, largest_theta
+from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success
+from entropie.theory.loss import CountingRates, significance_threshold
+from entropie.theory.need import NoiseNeed, noise_needed
+from entropie.theory.special import epsilon_of
+
+MechanismName = Literal["rr", "glh", "auto"]
+Calibrated = RandomizedResponse | LocalHashing
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedLoss:
+    """What the estimates will be good for, one report per user counted.
+
+    l2_sum              expected sum of squared errors over the whole domain
+    rare_item_sd        standard error of the share of an item that hardly anybody has
+    share_1pct_sd       standard error of the share of an item that 1 % of the reports are about
+    detectable_share    smallest share that passes the significance threshold (Bonferroni, 5 %)
+    """
+
+    l2_sum: float
+    rare_item_sd: float
+    share_1pct_sd: float
+    detectable_share: float
+
+    @classmethod
+    def of(cls, rates: CountingRates, domain_size: int, reports: int) -> ExpectedLoss:
+        """The loss of estimates from this many reports."""
+        return cls(
+            l2_sum=rates.l2_sum(domain_size, reports),
+            rare_item_sd=rates.l2(0.0, reports) ** 0.5,
+            share_1pct_sd=rates.l2(0.01, reports) ** 0.5,
+            detectable_share=significance_threshold(rates, reports, domain_size),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSetting:
+    """What the paper's own bound allows for the same target; None where it can promise nothing."""
+
+    epsilon: float
+    theta: float
+    l2_sum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The outcome: a mechanism, its guarantee, its expected loss, and the alternatives it was chosen from."""
+
+    bayes_error_wanted: float
+    mechanism: Calibrated
+    guarantee: Guarantee
+    expected_loss: ExpectedLoss
+    paper: PaperSetting | None
+    need: NoiseNeed
+    alternatives: tuple[tuple[Calibrated, ExpectedLoss], ...]
+
+    @property
+    def noise_needed(self) -> bool:
+        """Whether pseudonymisation alone falls short of the target."""
+        return self.mechanism.theta < 1.0
+
+
+def calibrate(
+    *,
+    users: int,
+    domain_size: int,
+    bayes_error: float,
+    mechanism: MechanismName = "auto",
+    hash_size: int | None = None,
+    reports: int = 1,
+    list_size: int = 1,
+    prior_max: float | None = None,
+) -> Calibration:
+    """The mechanism with the most truth whose certified error stays at `bayes_error` or above.
+
+    With `list_size` the promise is about an attacker with that many guesses, with `reports` about that many reports
+    per user. "auto" takes the smaller expected loss summed over the domain.
+    """
+    users = checks.whole_number("users", users)
+    domain_size = checks.whole_number("domain", domain_size, at_least=2)
+    reports, list_size = checks.whole_number("reports", reports), checks.whole_number("list", list_size)
+    if mechanism not in ("rr", "glh", "auto"):
+        raise InvalidParameter.of("mechanism", "rr, glh or auto", mechanism)
+    if hash_size is not None:
+        hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
+        if mechanism == "rr":
+            raise InvalidParameter(
+                "Parameter `hash_size` must be left out for randomized response, which does not hash."
+            )
+
+    def success(theta: float, answers: int | None) -> float:
+        channel = ChannelParameters("", domain_size, epsilon_of(theta, answers or domain_size), answers, theta=theta)
+        return certified_success(channel, users, reports, list_size, prior_max)
+
+    made: list[Calibrated] = []
+    if mechanism in ("rr", "auto"):
+        theta = largest_theta(lambda t: success(t, None), bayes_error)
+        made.append(RandomizedResponse.from_theta(domain_size=domain_size, theta=theta))
+    if mechanism in ("glh", "auto"):
+        g = hash_size or hash_size_for(largest_theta(lambda t: success(t, None), bayes_error), domain_size)
+        theta = largest_theta(lambda t: success(t, g), bayes_error)
+        made.append(LocalHashing.from_theta(domain_size=domain_size, hash_size=g, theta=theta))
+    priced = sorted(
+        ((choice, ExpectedLoss.of(choice.rates, domain_size, users)) for choice in made),
+        key=lambda pair: pair[1].l2_sum,
+    )
+    best, loss = priced[0]
+    return Calibration(
+        bayes_error_wanted=float(bayes_error),
+        mechanism=best,
+        guarantee=best.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max),
+        expected_loss=loss,
+        paper=_paper_setting(best, users, bayes_error, reports, prior_max),
+        need=noise_needed(users, domain_size, bayes_error, prior_max=prior_max),
+        alternatives=tuple(priced[1:]),
+    )
+
+
+def _paper_setting(
+    best: Calibrated, users: int, bayes_error: float, reports: int, prior_max: float | None
+) -> PaperSetting | None:
+    """The same kind of mechanism at the theta that the paper's t theta min{log n, log k} and Fano allow."""
+    try:
+        alpha = paper.alpha_bits_for(bayes_error, users, prior_max) / reports
+    except Unreachable:
+        return None
+    theta = paper.theta_for(alpha, users, best.domain_size)
+    same: Calibrated
+    if isinstance(best, LocalHashing):
+        same = LocalHashing.from_theta(
+            domain_size=best.domain_size, hash_size=best.hash_size, theta=theta, prime=best.family.prime
+        )
+    else:
+        same = RandomizedResponse.from_theta(domain_size=best.domain_size, theta=theta)
+    return PaperSetting(same.epsilon, same.theta, same.rates.l2_sum(best.domain_size, users))
+
+
+def calibration_json(result: Calibration) -> dict[str, Any]:
+    """The documented JSON of `calibrate`."""
+
+    def loss_json(loss: ExpectedLoss) -> dict[str, float | None]:
+        return {name: getattr(loss, name) for name in ExpectedLoss.__slots__}
+
+    return {
+        "bayes_error_wanted": result.bayes_error_wanted,
+        "noise_needed": result.noise_needed,
+        "guarantee": result.guarantee.to_json(),
+        "expected_loss": loss_json(result.expected_loss),
+    }

@@ -1,0 +1,209 @@
+"""A random choice between mechanisms, made anew for every report and told to the collector.
+
+Convexity: if every part keeps I(U;Y) below alpha, so does the choice; more precisely the bounds are averaged.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.estimation.counts import Counts
+from entropie.estimation.estimates import Estimates, estimate
+from entropie.mechanisms import parameters, probability
+from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
+from entropie.mechanisms.values import checked_value, checked_values
+from entropie.theory import checks, composition, fano, paper
+from entropie.theory.guarantee import ChannelParameters, Guarantee
+from entropie.theory.loss import CountingRates
+
+
+class ChosenReport(NamedTuple):
+    """One report: which part made it, and what that part reported."""
+
+    choice: int
+    report: Any
+
+
+class ChosenReports(NamedTuple):
+    """Many reports: the part that made each, and every part's own reports in their order."""
+
+    choice: NDArray[np.uint64]
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class RandomChoice:
+    """Use one of several mechanisms over the same domain, each with its own probability."""
+
+    kind: ClassVar[str] = "choice"
+    parts: tuple[Mechanism, ...]
+    weight_numerators: tuple[int, ...]
+    """Part i is used with probability weight_numerators[i] / 2^64."""
+
+    def __init__(self, parts: Sequence[Mechanism], weights: Sequence[float | Fraction]) -> None:
+        shares = [Fraction(weight) for weight in weights]
+        if len(parts) != len(shares) or not parts or min(shares) < 0 or abs(sum(shares) - 1) > Fraction(1, 10**9):
+            raise InvalidParameter("Parameter `weights` must be one probability per mechanism, with sum 1.")
+        numerators = [math.floor(share * probability.ONE / sum(shares)) for share in shares]
+        numerators[-1] += probability.ONE - sum(numerators)
+        self._set(tuple(parts), tuple(numerators))
+
+    def _set(self, parts: tuple[Mechanism, ...], numerators: tuple[int, ...]) -> None:
+        if len({part.domain_size for part in parts}) != 1:
+            raise InvalidParameter("Parameter `parts` must be mechanisms over the same domain.")
+        if any(isinstance(part, RandomChoice) for part in parts):
+            raise InvalidParameter("Parameter `parts` must be plain mechanisms, not choices themselves.")
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "weight_numerators", numerators)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Probability of each part."""
+        return tuple(numerator / probability.ONE for numerator in self.weight_numerators)
+
+    @property
+    def domain_size(self) -> int:
+        """How many items there are."""
+        return self.parts[0].domain_size
+
+    @property
+    def theta(self) -> float:
+        """Probability of telling the truth, over the choice and the part's own draw."""
+        return self._mean(part.theta for part in self.parts)
+
+    @property
+    def epsilon(self) -> float:
+        """The local differential privacy that is kept: the weakest part's, since the choice is told."""
+        return max(part.epsilon for part, n in zip(self.parts, self.weight_numerators, strict=True) if n)
+
+    @property
+    def rates(self) -> CountingRates:
+        """Averages: a report of unknown make supports its item as often as the parts do on average."""
+        rates = [part.rates for part in self.parts]
+        return CountingRates(
+            mu=self._mean(r.mu for r in rates),
+            nu=self._mean(r.nu for r in rates),
+            gain=self._mean(r.gain for r in rates),
+            mu_off=self._mean(r.mu_off for r in rates),
+        )
+
+    def _mean(self, values: Any) -> float:
+        return math.fsum(w * v for w, v in zip(self.weights, values, strict=True) if w)
+
+    def guarantee(
+        self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
+    ) -> Guarantee:
+        """The parts' promises, averaged; for several reports the bounds that need only theta."""
+        users, reports = checks.whole_number("users", users), checks.whole_number("reports", reports)
+        parts = [part.guarantee(users=users, list_size=list_size, prior_max=prior_max) for part in self.parts]
+        answers = max(min(part.mechanism.answers, self.domain_size) for part in parts)
+
+        def mean(name: str) -> float:
+            return self._mean(getattr(part, name) for part in parts)
+
+        def success(guesses: int, single_error: str) -> float:
+            if reports == 1:
+                return 1.0 - mean(single_error)
+            return composition.success(self.theta, answers, users, reports, guesses, prior_max or 0.0)
+
+        alpha = composition.alpha_bits(mean("alpha_bits"), self.theta, answers, users, reports)
+        alpha_paper = reports * mean("alpha_bits_paper")
+        budget = self.epsilon
+        return Guarantee(
+            mechanism=ChannelParameters(self.kind, self.domain_size, budget, theta=self.theta),
+            users=users,
+            reports_per_user=reports,
+            list_size=list_size,
+            prior_max=prior_max,
+            alpha_bits=alpha,
+            alpha_bits_paper=alpha_paper,
+            alpha_bits_ldp=reports * mean("alpha_bits_ldp"),
+            alpha_bits_ldp_tight=reports * mean("alpha_bits_ldp_tight"),
+            bayes_error=1.0 - success(1, "bayes_error"),
+            bayes_error_paper=paper.bayes_error(alpha_paper, users, prior_max),
+            bayes_error_fano=fano.bayes_error(alpha, users, prior_max),
+            list_error=1.0 - success(list_size, "list_error"),
+            max_leakage_bits=min(math.log2(users), reports * math.log2(self._mean(_leaked(parts)))),
+            per_user_bits=reports * mean("per_user_bits"),
+            posterior_max=1.0 / (1.0 + (users - 1) * math.exp(-budget * reports)),
+            contraction=mean("contraction"),
+        )
+
+    def obfuscate(self, value: int) -> ChosenReport:
+        """One report, for a device."""
+        value = checked_value(value, self.domain_size)
+        word, choice = secrets.randbits(64), 0
+        while word >= self.weight_numerators[choice]:
+            word -= self.weight_numerators[choice]
+            choice += 1
+        return ChosenReport(choice, self.parts[choice].obfuscate(value))
+
+    def obfuscate_many(self, values: ArrayLike) -> ChosenReports:
+        """Many reports with the operating system's randomness."""
+        codes, choice = self._choose(values, SystemSource())
+        parts = (part.obfuscate_many(codes[choice == i]) for i, part in enumerate(self.parts))
+        return ChosenReports(choice, tuple(parts))
+
+    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> ChosenReports:
+        """Many reports from a seeded generator, for experiments."""
+        codes, choice = self._choose(values, SimulationSource(rng))
+        parts = (part.simulate(codes[choice == i], rng) for i, part in enumerate(self.parts))
+        return ChosenReports(choice, tuple(parts))
+
+    def _choose(self, values: ArrayLike, source: Source) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        codes = checked_values(values, self.domain_size)
+        words, choice = source.words(len(codes)), np.zeros(len(codes), np.uint64)
+        passed = 0
+        for numerator in self.weight_numerators[:-1]:
+            passed += numerator
+            choice += ~probability.happens(passed, words)
+        return codes, choice
+
+    def count(self, reports: ChosenReports, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
+        """Count a batch of reports, `into` earlier counts if given (which then grow)."""
+        counts = parameters.counts_for(self, into, items)
+        if len(reports.parts) != len(self.parts):
+            raise InvalidInput(f"Reports must have {len(self.parts)} parts, got {len(reports.parts)}.")
+        for part, own in zip(self.parts, reports.parts, strict=True):
+            counted = part.count(own, items=counts.items)
+            counts.add_supports(counted.counts, counted.reports)
+        return counts
+
+    def estimate(self, reports: ChosenReports, items: ArrayLike | None = None) -> Estimates:
+        """Unbiased estimates from one batch of reports."""
+        return estimate(self.count(reports, items=items), self.rates)
+
+    def to_parameters(self) -> dict[str, Any]:
+        """The fields of the parameter document."""
+        return {
+            "kind": self.kind,
+            "parts": [part.to_parameters() for part in self.parts],
+            "weight_numerators": [str(numerator) for numerator in self.weight_numerators],
+        }
+
+    @classmethod
+    def from_parameters(cls, fields: dict[str, Any]) -> RandomChoice:
+        """The mechanism that a parameter document describes."""
+        parts, weights = parameters.only(fields, "parts", "weight_numerators")
+        if not isinstance(parts, list) or not isinstance(weights, list) or len(parts) != len(weights) or not parts:
+            raise InvalidInput("Fields `parts` and `weight_numerators` must be lists of the same length.")
+        numerators = tuple(parameters.integer("weight_numerators", weight) for weight in weights)
+        if sum(numerators) != probability.ONE:
+            raise InvalidInput("Field `weight_numerators` must sum to 2^64.")
+        mechanism = cls.__new__(cls)
+        mechanism._set(tuple(parameters.from_fields(part) for part in parts), numerators)
+        return mechanism
+
+
+def _leaked(parts: list[Guarantee]) -> list[float]:
+    return [2.0**part.max_leakage_bits for part in parts]

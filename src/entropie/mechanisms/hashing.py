@@ -1,0 +1,75 @@
+"""The hash family h(x) = ((a x + b) mod P) mod g, with its exact collision probability and its preimages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.errors import InvalidParameter
+from entropie.mechanisms.primes import is_prime, next_prime
+from entropie.theory import checks
+
+LARGE_PRIME = (1 << 61) - 1
+"""A prime so large that collisions are as good as 1/g: for results comparable with the paper's analysis."""
+LARGEST_PRIME_BOUND = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class HashFamily:
+    """All functions with a in 1..P-1 and b in 0..P-1, drawn uniformly and independently of the user."""
+
+    prime: int
+    hash_size: int
+
+    def __post_init__(self) -> None:
+        checks.whole_number("hash_size", self.hash_size, at_least=2)
+        if not self.hash_size <= self.prime < LARGEST_PRIME_BOUND or not is_prime(self.prime):
+            rule = f"a prime number from the hash size ({self.hash_size}) to 2^62"
+            raise InvalidParameter.of("prime", rule, self.prime)
+
+    @classmethod
+    def smallest(cls, domain_size: int, hash_size: int) -> HashFamily:
+        """The family over the smallest prime that holds the domain and the hash values: cheapest to decode."""
+        return cls(next_prime(max(domain_size, hash_size)), hash_size)
+
+    @property
+    def collision_probability(self) -> Fraction:
+        """Pr(h(x) = h(x')) for x != x', exactly: q (P + r - g) / (P (P-1)) with q = floor(P/g), r = P mod g.
+
+        (a x + b, a x' + b) is uniform over the ordered pairs of distinct residues; q (P + r - g) of those leave
+        equal remainders. It is not 1/g: for P close to g it is near 0.
+        """
+        quotient, rest = divmod(self.prime, self.hash_size)
+        return Fraction(quotient * (self.prime + rest - self.hash_size), self.prime * (self.prime - 1))
+
+    def value(self, a: int, b: int, x: int) -> int:
+        """The hash of one item."""
+        return (a * x + b) % self.prime % self.hash_size
+
+    def values(self, a: NDArray[np.uint64], b: NDArray[np.uint64], x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The hash of x[i] under (a[i], b[i])."""
+        from entropie.kernels.modular import hash_values
+
+        hashed: NDArray[np.uint64] = hash_values(a, b, x, np.uint64(self.prime), np.uint64(self.hash_size))
+        return hashed
+
+    def preimages(self, a: int, b: int, y: int, domain_size: int) -> NDArray[np.uint64]:
+        """The items x < domain_size with h(x) = y, sorted, in O(k/g + log P)."""
+        from entropie.kernels.modular import preimages
+
+        inverse = pow(self.hash_size, -1, self.prime) if self.hash_size < self.prime else 1
+        u = np.uint64
+        family = (u(self.prime), u(self.hash_size), u(inverse))
+
+        def fill(room: NDArray[np.uint64]) -> int:
+            return int(preimages(u(a), u(b), u(y), *family, u(domain_size), room))
+
+        room = np.empty(domain_size // self.hash_size + 16, np.uint64)
+        found = fill(room)
+        if found > len(room):
+            room = np.empty(found, np.uint64)
+            fill(room)
+        return room[:found]

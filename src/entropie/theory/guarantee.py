@@ -1,0 +1,223 @@
+"""Everything that is promised about one mechanism and a number of users, in one value."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from entropie.theory import (
+    any_mechanism,
+    checks,
+    composition,
+    fano,
+    local_hashing,
+    paper,
+    randomized_response,
+    worst_case,
+)
+from entropie.theory.special import theta_of
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelParameters:
+    """The numbers of a mechanism that a guarantee depends on; `hash_size` is None for randomized response.
+
+    `theta` follows from epsilon unless the mechanism is a mixture, which names its own.
+    """
+
+    kind: str
+    domain_size: int
+    epsilon: float
+    hash_size: int | None = None
+    prime: int | None = None
+    collision_probability: float | None = None
+    theta: float = -1.0
+
+    def __post_init__(self) -> None:
+        if self.theta < 0.0:
+            object.__setattr__(self, "theta", theta_of(self.epsilon, self.answers))
+
+    @property
+    def answers(self) -> int:
+        """How many different answers a lie is drawn from: k or g."""
+        return self.hash_size or self.domain_size
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What holds for every joint law of users and data, and every attacker.
+
+    Information is in bits per user (for all her reports together), errors are shares of wrong identifications.
+
+    alpha_bits             certified bound on I(U;Y), exact for one report by randomized response
+    alpha_bits_paper       the paper's theorem, t theta min{log n, log k}
+    alpha_bits_ldp         the paper's proposition for any epsilon-LDP mechanism, times t
+    alpha_bits_ldp_tight   the best possible bound that knows only epsilon, times t
+    bayes_error            certified: no attacker errs less often on average
+    bayes_error_paper      from alpha_bits_paper by the paper's form of Fano's inequality
+    bayes_error_fano       from alpha_bits by Fano's inequality solved numerically
+    list_error             certified error of an attacker who may name `list_size` people
+    max_leakage_bits       order-infinity information
+    per_user_bits          worst information about a single user over users and priors (infinite without noise)
+    posterior_max          largest probability that any report can give to one user, users equally likely before
+    contraction            eta of I(U;Y) <= eta I(U;X), for one report
+    *_ideal_hash           local hashing only: exact value if the hash were ideal
+    """
+
+    mechanism: ChannelParameters
+    users: int
+    reports_per_user: int
+    list_size: int
+    prior_max: float | None
+    alpha_bits: float
+    alpha_bits_paper: float
+    alpha_bits_ldp: float
+    alpha_bits_ldp_tight: float
+    bayes_error: float
+    bayes_error_paper: float
+    bayes_error_fano: float
+    list_error: float
+    max_leakage_bits: float
+    per_user_bits: float
+    posterior_max: float
+    contraction: float
+    alpha_bits_ideal_hash: float | None = None
+    bayes_error_ideal_hash: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values under the documented keys; infinite becomes None; hash keys only for local hashing."""
+        document = {
+            field.name: _finite(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name != "mechanism"
+        }
+        if self.mechanism.hash_size is None:
+            del document["alpha_bits_ideal_hash"], document["bayes_error_ideal_hash"]
+        return {"mechanism": mechanism_json(self.mechanism), **document}
+
+
+def mechanism_json(channel: ChannelParameters) -> dict[str, Any]:
+    """The documented `mechanism` object."""
+    return {
+        "kind": channel.kind,
+        "domain_size": channel.domain_size,
+        "hash_size": channel.hash_size,
+        "prime": channel.prime,
+        "collision_probability": channel.collision_probability,
+        "epsilon": _finite(channel.epsilon),
+        "theta": channel.theta,
+    }
+
+
+def certified_success(
+    channel: ChannelParameters,
+    users: int,
+    reports: int = 1,
+    list_size: int = 1,
+    prior_max: float | None = None,
+) -> float:
+    """Probability of naming the user with `list_size` guesses that no attacker exceeds."""
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    if reports > 1:
+        answers = min(channel.answers, k)
+        return composition.success(channel.theta, answers, users, reports, list_size, prior_max or 0.0)
+    if g is not None:
+        if prior_max is not None:
+            return local_hashing.success_with_prior_max(users, prior_max, k, g, eps, list_size)
+        return local_hashing.success(users, k, g, eps, list_size)
+    if prior_max is None:
+        return randomized_response.success(users, k, eps, list_size)
+    if list_size == 1:
+        return randomized_response.success_with_prior_max(users, prior_max, k, eps)
+    return local_hashing.success_with_prior_max(users, prior_max, k, k, eps, list_size)
+
+
+def certified_alpha_bits(channel: ChannelParameters, users: int, reports: int = 1) -> float:
+    """Bound on I(U;Y) over all reports of a user; exact for one report by randomized response."""
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    if g is None:
+        single = randomized_response.alpha_bits(users, k, eps)
+    else:
+        single = local_hashing.alpha_bits(users, k, g, eps, channel.collision_probability or 0.0)
+    return composition.alpha_bits(single, channel.theta, min(channel.answers, k), users, reports)
+
+
+def guarantee(
+    channel: ChannelParameters,
+    users: int,
+    reports: int = 1,
+    list_size: int = 1,
+    prior_max: float | None = None,
+) -> Guarantee:
+    """Collect every promise about `channel` for this many users."""
+    users = checks.whole_number("users", users)
+    reports = checks.whole_number("reports", reports)
+    list_size = checks.whole_number("list", list_size)
+    if prior_max is not None:
+        prior_max = checks.prior_max_value(prior_max, users)
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    alpha = certified_alpha_bits(channel, users, reports)
+    alpha_paper = paper.alpha_bits_composed(paper.alpha_bits(users, k, eps, g), reports)
+    return Guarantee(
+        mechanism=channel,
+        users=users,
+        reports_per_user=reports,
+        list_size=list_size,
+        prior_max=prior_max,
+        alpha_bits=alpha,
+        alpha_bits_paper=alpha_paper,
+        alpha_bits_ldp=reports * paper.alpha_bits_ldp(users, k, eps),
+        alpha_bits_ldp_tight=reports * any_mechanism.alpha_bits(users, k, eps),
+        bayes_error=1.0 - certified_success(channel, users, reports, 1, prior_max),
+        bayes_error_paper=paper.bayes_error(alpha_paper, users, prior_max),
+        bayes_error_fano=fano.bayes_error(alpha, users, prior_max),
+        list_error=1.0 - certified_success(channel, users, reports, list_size, prior_max),
+        max_leakage_bits=worst_case.composed_bits(_leakage_bits(channel, users), users, reports),
+        per_user_bits=reports * _per_user_bits(channel),
+        posterior_max=any_mechanism.posterior_max(users, eps, reports),
+        contraction=_contraction(channel),
+        alpha_bits_ideal_hash=None if g is None else _ideal_alpha_bits(channel, users, reports),
+        bayes_error_ideal_hash=_ideal_bayes_error(channel, users, reports, prior_max),
+    )
+
+
+def _leakage_bits(channel: ChannelParameters, users: int) -> float:
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    if g is None:
+        return worst_case.max_leakage_bits(users, k, eps)
+    return worst_case.max_leakage_bits_hash(users, k, g, eps)
+
+
+def _per_user_bits(channel: ChannelParameters) -> float:
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    if g is None:
+        return randomized_response.per_user_bits(k, eps)
+    return local_hashing.per_user_bits(g, eps, channel.collision_probability or 0.0)
+
+
+def _contraction(channel: ChannelParameters) -> float:
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    if g is None:
+        return randomized_response.contraction(k, eps)
+    return local_hashing.contraction(g, eps, channel.collision_probability or 0.0)
+
+
+def _ideal_alpha_bits(channel: ChannelParameters, users: int, reports: int) -> float:
+    k, g, eps = channel.domain_size, channel.answers, channel.epsilon
+    single = local_hashing.alpha_bits_ideal(users, k, g, eps)
+    return composition.alpha_bits(single, channel.theta, min(g, k), users, reports)
+
+
+def _ideal_bayes_error(channel: ChannelParameters, users: int, reports: int, prior_max: float | None) -> float | None:
+    """Exact for one report and equally likely users; otherwise the certified bound, which holds for it too."""
+    if channel.hash_size is None:
+        return None
+    if reports > 1 or prior_max is not None:
+        return 1.0 - certified_success(channel, users, reports, 1, prior_max)
+    return 1.0 - local_hashing.success_ideal(users, channel.domain_size, channel.hash_size, channel.epsilon)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

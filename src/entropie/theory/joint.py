@@ -1,0 +1,164 @@
+"""Exact information in a discrete joint law of users and items, with and without a mechanism, in O(non-zeros).
+
+The joint p(u, x) comes dense or as CSR arrays (one row per user). All sums run over D(q_u || q) =
+sum_y q(y) psi(q_u(y)/q(y) - 1), whose terms are never negative, so that 1e-12 bits are 1e-12 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entropie.errors import InvalidParameter
+from entropie.theory import checks
+from entropie.theory.special import LN2
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """p(u, x) as sparse rows: `weights[offsets[u]:offsets[u+1]]` belong to items `items[...]`; they sum to 1."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int64]
+    weights: Floats
+    domain_size: int
+
+    @classmethod
+    def dense(cls, table: ArrayLike) -> Joint:
+        """From a users x items table of non-negative weights (counts or probabilities)."""
+        weights = np.asarray(table, dtype=np.float64)
+        if weights.ndim != 2:
+            raise InvalidParameter("Parameter `table` must have one row per user and one column per item.")
+        rows, items = np.nonzero(weights)
+        offsets = np.searchsorted(rows, np.arange(len(weights) + 1))
+        return cls.sparse(offsets, items, weights[rows, items], weights.shape[1])
+
+    @classmethod
+    def sparse(cls, offsets: ArrayLike, items: ArrayLike, weights: ArrayLike, domain_size: int) -> Joint:
+        """From CSR arrays of non-negative weights, in any order within a row; repeated items add up."""
+        domain_size = checks.whole_number("domain_size", domain_size)
+        bounds = np.asarray(offsets, dtype=np.int64)
+        columns, values = np.asarray(items, dtype=np.int64), np.asarray(weights, dtype=np.float64)
+        if len(columns) != len(values) or bounds[0] != 0 or bounds[-1] != len(values) or (np.diff(bounds) < 0).any():
+            raise InvalidParameter("Parameter `offsets` must cut `items` and `weights` into rows from first to last.")
+        if not np.isfinite(values).all() or (values < 0.0).any() or values.sum() <= 0.0:
+            raise InvalidParameter("Parameter `weights` must be non-negative numbers, not all zero.")
+        if len(columns) and (columns.min() < 0 or columns.max() >= domain_size):
+            raise InvalidParameter("Parameter `items` must be codes from 0 to domain_size - 1.")
+        rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        cells, place = np.unique(rows * domain_size + columns, return_inverse=True)
+        summed = np.bincount(place, weights=values, minlength=len(cells))
+        new_rows = cells // domain_size
+        return cls(
+            np.searchsorted(new_rows, np.arange(len(bounds))).astype(np.int64),
+            cells % domain_size,
+            summed / summed.sum(),
+            domain_size,
+        )
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The user of every entry."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @property
+    def user_law(self) -> Floats:
+        """p(u)."""
+        return np.bincount(self.rows, weights=self.weights, minlength=len(self.offsets) - 1).astype(np.float64)
+
+    @property
+    def item_law(self) -> Floats:
+        """p(x)."""
+        return np.bincount(self.items, weights=self.weights, minlength=self.domain_size).astype(np.float64)
+
+
+def pie_bits(joint: Joint, theta: float = 1.0) -> float:
+    """I(U;Y) when Y is X with probability theta and uniform over the domain otherwise; theta = 1 gives I(U;X)."""
+    theta = checks.theta_value(theta)
+    noise = (1.0 - theta) / joint.domain_size
+    by_user, by_item = joint.user_law, joint.item_law
+    output = theta * by_item + noise
+    # items a user never has: ratio q_u/q - 1 = -theta p(y)/q(y), first for all items ...
+    absent = output * _psi(-theta * _ratio(by_item, output))
+    # ... then taken back for those she has, and their own terms added
+    q = output[joint.items]
+    own = q * _psi(theta * (_ratio(joint.weights, by_user[joint.rows]) - by_item[joint.items]) / q)
+    nats = absent.sum() * by_user.sum() + float(by_user[joint.rows] @ (own - absent[joint.items]))
+    return max(0.0, float(nats) / LN2)
+
+
+def item_report_bits(joint: Joint, theta: float = 1.0) -> float:
+    """I(X;Y) for the same mechanism: what a report says about its item."""
+    law = joint.item_law
+    held = np.flatnonzero(law)
+    diagonal = Joint(np.arange(len(held) + 1), held, law[held], joint.domain_size)
+    return pie_bits(diagonal, theta)
+
+
+def pie_bits_through(joint: Joint, matrix: ArrayLike) -> float:
+    """I(U;Y) through any mechanism given as a matrix Q[x, y]; costs non-zeros times outputs."""
+    Q = np.asarray(matrix, dtype=np.float64)
+    if Q.ndim != 2 or len(Q) != joint.domain_size:
+        raise InvalidParameter.of("matrix", f"a table with {joint.domain_size} rows", Q.shape)
+    output = joint.item_law @ Q
+    used = output > 0.0
+    nats = 0.0
+    for user, probability in enumerate(joint.user_law):
+        if probability > 0.0:
+            row = slice(joint.offsets[user], joint.offsets[user + 1])
+            law = (joint.weights[row] / probability) @ Q[joint.items[row]]
+            nats += probability * float(output[used] @ _psi(law[used] / output[used] - 1.0))
+    return max(0.0, nats / LN2)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledBits:
+    """A mean over random hash functions, with its standard error; `functions` were drawn."""
+
+    bits: float
+    standard_error_bits: float
+    functions: int
+
+
+def pie_bits_local_hashing(
+    joint: Joint, theta: float, prime: int, hash_size: int, rng: np.random.Generator, functions: int = 32
+) -> SampledBits:
+    """I(U;Y) for local hashing: the mean over the hash family, estimated from some of its functions.
+
+    Given the function h, the report is randomized response on h(X); each drawn function gives that value exactly.
+    """
+    functions = checks.whole_number("functions", functions, at_least=2)
+    values = np.empty(functions)
+    for i in range(functions):
+        a, b = int(rng.integers(1, prime)), int(rng.integers(0, prime))
+        hashed = _hashes(a, b, prime, hash_size, joint.items)
+        values[i] = pie_bits(Joint.sparse(joint.offsets, hashed, joint.weights, hash_size), theta)
+    return SampledBits(float(values.mean()), float(values.std(ddof=1) / np.sqrt(functions)), functions)
+
+
+def _hashes(a: int, b: int, prime: int, hash_size: int, items: NDArray[np.int64]) -> NDArray[np.int64]:
+    from entropie.kernels.modular import hash_values
+
+    codes = items.astype(np.uint64)
+    constant = (np.full(len(codes), a, np.uint64), np.full(len(codes), b, np.uint64))
+    return np.asarray(hash_values(*constant, codes, np.uint64(prime), np.uint64(hash_size))).astype(np.int64)
+
+
+def _ratio(over: Floats, under: Floats) -> Floats:
+    return np.divide(over, under, out=np.zeros_like(over), where=under > 0.0)
+
+
+def _psi(a: Floats) -> Floats:
+    """(1+a) ln(1+a) - a, elementwise; the series of `special.psi` where the closed form loses digits."""
+    a = np.maximum(a, -1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closed = np.where(a > -1.0, (1.0 + a) * np.log1p(a) - a, 1.0)
+    series, power = np.zeros_like(a), a * a
+    for j in range(2, 13):
+        series += power / (j * (j - 1))
+        power = power * -a
+    return np.where(np.abs(a) < 0.03, series, closed)

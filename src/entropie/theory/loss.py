@@ -1,0 +1,82 @@
+"""Expected squared error of the estimated distribution, and the threshold below which an estimate is only noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from entropie.theory import checks
+from entropie.theory.special import lie_probability, theta_of
+
+
+@dataclass(frozen=True, slots=True)
+class CountingRates:
+    """How often a report supports an item: `mu` if it is the true one, `nu` if it is another; `gain` = mu - nu.
+
+    The estimate (count/n - nu)/gain is unbiased. `gain` and `mu_off` = 1 - mu are kept apart because their
+    differences lose digits where theta is tiny or close to 1.
+    """
+
+    mu: float
+    nu: float
+    gain: float
+    mu_off: float
+
+    def l2(self, probability: float, users: int) -> float:
+        """Variance of one estimate: [p mu(1-mu) + (1-p) nu(1-nu)] / (n gain^2)."""
+        spread = probability * self.mu * self.mu_off + (1.0 - probability) * self.nu * (1.0 - self.nu)
+        return math.inf if self.gain == 0.0 else spread / self.gain / self.gain / users
+
+    def l2_sum(self, domain_size: int, users: int) -> float:
+        """The same summed over all k items; it does not depend on the distribution, whose sum is 1."""
+        spread = self.mu * self.mu_off + (domain_size - 1) * self.nu * (1.0 - self.nu)
+        return math.inf if self.gain == 0.0 else spread / self.gain / self.gain / users
+
+
+def randomized_response_rates(domain_size: int, epsilon: float) -> CountingRates:
+    """Mu = w/Z, nu = 1/Z."""
+    theta, lie = theta_of(epsilon, domain_size), lie_probability(epsilon, domain_size)
+    nu = lie / domain_size
+    return CountingRates(mu=theta + nu, nu=nu, gain=theta, mu_off=lie * (domain_size - 1) / domain_size)
+
+
+def local_hashing_rates(hash_size: int, epsilon: float, collision: float) -> CountingRates:
+    """Mu = w/Zg, nu = (1-theta)/g + theta c: unbiased for the family in use, whose collision probability is c."""
+    theta, lie = theta_of(epsilon, hash_size), lie_probability(epsilon, hash_size)
+    return CountingRates(
+        mu=theta + lie / hash_size,
+        nu=lie / hash_size + theta * collision,
+        gain=theta * (1.0 - collision),
+        mu_off=lie * (hash_size - 1) / hash_size,
+    )
+
+
+def randomized_response_l2(probability: float, users: int, domain_size: int, epsilon: float) -> float:
+    """The paper's form: (k+w-2)/(n(w-1)^2) + p (k-2)/(n(w-1)); equal to the variance above."""
+    lift = math.expm1(checks.epsilon_value(epsilon))
+    return ((domain_size + lift - 1) / lift + probability * (domain_size - 2)) / lift / users
+
+
+def local_hashing_l2(probability: float, users: int, hash_size: int, epsilon: float) -> float:
+    """The paper's form for a universal family, c = 1/g.
+
+    Zg^2/(n(w-1)^2(g-1)) + p (g^2-2g-w+1)/(n(w-1)(g-1)).
+    """
+    lift = math.expm1(checks.epsilon_value(epsilon))
+    noise = ((hash_size + lift) / lift) ** 2 / (hash_size - 1)
+    return (noise + probability * ((hash_size - 2) * hash_size / lift - 1.0) / (hash_size - 1)) / users
+
+
+def local_hashing_l2_limit(probability: float, users: int, theta: float) -> float:
+    """What the loss tends to as g grows at fixed theta: p (1-theta)/(n theta)."""
+    return math.inf if theta == 0.0 else probability * (1.0 - theta) / theta / users
+
+
+def significance_threshold(rates: CountingRates, users: int, domain_size: int, level: float = 0.05) -> float:
+    """Phi^-1(1 - level/k) sd: an item that nobody has passes it with probability level/k (Bonferroni).
+
+    sd is the standard error of an absent item (p = 0).
+    """
+    deviations = -NormalDist().inv_cdf(level / domain_size)
+    return deviations * math.sqrt(rates.l2(0.0, users))

@@ -1,0 +1,125 @@
+"""The few functions the formulas are made of, each without overflow or cancellation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+LN2 = math.log(2.0)
+
+LARGE_EPSILON = 700.0
+"""Beyond this budget e^epsilon leaves the floating-point range and a lie is rarer than 1 in 10^285."""
+
+
+def psi(a: float) -> float:
+    """(1+a) ln(1+a) - a for a >= -1: the divergence generator behind every formula here. psi(-1) = 1."""
+    if a <= -1.0:
+        return 1.0
+    if abs(a) < 0.03:  # the closed form loses digits here; the series gives them all
+        total, power = 0.0, a * a
+        for j in range(2, 13):
+            total += power / (j * (j - 1))
+            power *= -a
+        return total
+    return (1.0 + a) * math.log1p(a) - a
+
+
+def binary_divergence_bits(p: float, q: float) -> float:
+    """D(Bernoulli(p) || Bernoulli(q)) in bits, exact also where p is close to q."""
+    if q <= 0.0 or q >= 1.0:
+        return 0.0 if p == q else math.inf
+    return (q * psi((p - q) / q) + (1.0 - q) * psi((q - p) / (1.0 - q))) / LN2
+
+
+def theta_of(epsilon: float, size: int) -> float:
+    """(w-1)/(size+w-1): the probability of telling the truth among `size` answers."""
+    if epsilon > LARGE_EPSILON:
+        return 1.0
+    lift = math.expm1(epsilon)
+    return lift / (size + lift)
+
+
+def lie_probability(epsilon: float, size: int) -> float:
+    """1 - theta, without cancellation where theta is close to 1."""
+    if epsilon > LARGE_EPSILON:
+        return 0.0
+    return size / (size + math.expm1(epsilon))
+
+
+def epsilon_of(theta: float, size: int) -> float:
+    """ln(1 + size theta/(1-theta)): the inverse of `theta_of`."""
+    return math.inf if theta >= 1.0 else math.log1p(size * theta / (1.0 - theta))
+
+
+def _stirling_error(n: float) -> float:
+    """Ln n! minus Stirling's leading terms (n + 1/2) ln n - n + ln(2 pi)/2."""
+    if n < 16.0:
+        return math.lgamma(n + 1.0) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2.0 * math.pi)
+    square = n * n
+    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / n
+
+
+def binomial_pmf(count: int, trials: int, probability: float) -> float:
+    """Pr(N = count) for N ~ Bin(trials, probability), to full relative precision for 10^12 trials and more.
+
+    Stirling's formula with its error term (C. Loader, 2000) instead of differences of log-factorials,
+    which would leave no correct digit.
+    """
+    if not 0 <= count <= trials:
+        return 0.0
+    if probability >= 1.0:
+        return 1.0 if count == trials else 0.0
+    if count == 0:
+        return math.exp(trials * math.log1p(-probability))
+    if count == trials:
+        return math.exp(trials * math.log(probability))
+    rest = trials - count
+    mean, rest_mean = trials * probability, trials * (1.0 - probability)
+    exponent = (
+        _stirling_error(trials)
+        - _stirling_error(count)
+        - _stirling_error(rest)
+        - mean * psi((count - mean) / mean)
+        - rest_mean * psi((rest - rest_mean) / rest_mean)
+    )
+    return math.exp(exponent) * math.sqrt(trials / (2.0 * math.pi * count * rest))
+
+
+def binomial_points(trials: int, probability: float) -> Iterator[tuple[int, float]]:
+    """Counts and weights w with E f(N) = sum of w f(count) for smooth f, N ~ Bin(trials, probability).
+
+    Every count within 12 standard deviations where those are few. Where they are many, every h-th one with
+    h a quarter of a standard deviation: by Poisson's summation formula the sum over that grid differs from
+    the whole sum by a factor of about exp(-300).
+    """
+    mean = trials * probability
+    deviation = math.sqrt(mean * (1.0 - probability))
+    stride = 1 if mean < 400.0 or deviation < 12.0 else max(1, int(deviation / 4.0))
+    low = max(0, math.floor(mean - 12.0 * deviation - 20.0))
+    high = min(trials, math.ceil(mean + 12.0 * deviation + 40.0))
+    counts = range(low, high + 1, stride)
+    masses = [binomial_pmf(count, trials, probability) for count in counts]
+    total = math.fsum(masses)
+    return ((count, mass / total) for count, mass in zip(counts, masses, strict=True))
+
+
+def binomial_expectation(f: Callable[[int], float], trials: int, probability: float) -> float:
+    """E f(N) for N ~ Bin(trials, probability) and f smooth on the scale of a standard deviation."""
+    return math.fsum(weight * f(count) for count, weight in binomial_points(trials, probability) if weight > 0.0)
+
+
+def largest_where(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Largest x in [low, high] with holds(x), for a condition that turns from true to false once.
+
+    Bisection down to neighbouring floating-point numbers; `holds(low)` is taken for granted.
+    """
+    if holds(high):
+        return high
+    while True:
+        middle = low + (high - low) / 2.0
+        if not low < middle < high:
+            return low
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
