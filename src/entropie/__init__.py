@@ -1,1 +1,83 @@
-"""."""
+"""How identifiable is this data, what must be added so that it is not, and what is it still good for?
+
+The public names, nothing else. They are imported when first used, so that `import entropie` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from entropie._version import __version__
+
+if TYPE_CHECKING:
+    from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
+    from entropie.estimation.counts import Counts
+    from entropie.estimation.estimates import Estimates, accuracy
+    from entropie.mechanisms.calibrate import Calibration, calibrate
+    from entropie.mechanisms.choice import RandomChoice
+    from entropie.mechanisms.hashing import HashFamily
+    from entropie.mechanisms.identity import Identity
+    from entropie.mechanisms.local_hashing import HashedReport, HashedReports, LocalHashing
+    from entropie.mechanisms.parameters import from_document, parameters_id, to_document
+    from entropie.mechanisms.randomized_response import RandomizedResponse
+    from entropie.theory.guarantee import Guarantee
+
+_HOMES = {
+    "Calibration": "entropie.mechanisms.calibrate",
+    "Counts": "entropie.estimation.counts",
+    "EntropieError": "entropie.errors",
+    "Estimates": "entropie.estimation.estimates",
+    "Guarantee": "entropie.theory.guarantee",
+    "HashFamily": "entropie.mechanisms.hashing",
+    "HashedReport": "entropie.mechanisms.local_hashing",
+    "HashedReports": "entropie.mechanisms.local_hashing",
+    "Identity": "entropie.mechanisms.identity",
+    "InvalidInput": "entropie.errors",
+    "InvalidParameter": "entropie.errors",
+    "LocalHashing": "entropie.mechanisms.local_hashing",
+    "ParametersMismatch": "entropie.errors",
+    "RandomChoice": "entropie.mechanisms.choice",
+    "RandomizedResponse": "entropie.mechanisms.randomized_response",
+    "Unreachable": "entropie.errors",
+    "accuracy": "entropie.estimation.estimates",
+    "calibrate": "entropie.mechanisms.calibrate",
+    "from_document": "entropie.mechanisms.parameters",
+    "parameters_id": "entropie.mechanisms.parameters",
+    "to_document": "entropie.mechanisms.parameters",
+}
+
+__all__ = [
+    "Calibration",
+    "Counts",
+    "EntropieError",
+    "Estimates",
+    "Guarantee",
+    "HashFamily",
+    "HashedReport",
+    "HashedReports",
+    "Identity",
+    "InvalidInput",
+    "InvalidParameter",
+    "LocalHashing",
+    "ParametersMismatch",
+    "RandomChoice",
+    "RandomizedResponse",
+    "Unreachable",
+    "__version__",
+    "accuracy",
+    "calibrate",
+    "from_document",
+    "parameters_id",
+    "to_document",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'entropie' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

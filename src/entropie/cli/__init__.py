@@ -1,1 +1,1 @@
-"""."""
+"""The command `entropie`: one file per group of commands, which import heavy parts only when they run."""

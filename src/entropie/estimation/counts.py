@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.atomic import replacing
 from entropie.errors import InvalidInput, InvalidParameter, ParametersMismatch
 
 FORMAT_VERSION = 1
@@ -66,7 +65,6 @@ class Counts:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to `path` at once: either the whole file is there or nothing is."""
-        target = Path(path)
         arrays = {
             "version": np.array(FORMAT_VERSION),
             "parameters": np.frombuffer(self.parameters.encode(), np.uint8),
@@ -76,14 +74,8 @@ class Counts:
         }
         if self.items is not None:
             arrays["items"] = self.items
-        handle = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
-        try:
-            with handle:
-                np.savez(handle, allow_pickle=False, **arrays)
-            Path(handle.name).replace(target)
-        except BaseException:
-            Path(handle.name).unlink(missing_ok=True)
-            raise
+        with replacing(path) as hidden, hidden.open("wb") as handle:
+            np.savez(handle, allow_pickle=False, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> Counts:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.estimation.counts import Counts
 from entropie.theory import checks
-from entropie.theory.loss import CountingRates, significance_threshold
+from entropie.theory.loss import CountingRates, significance_threshold, significant_count
 
 Floats = NDArray[np.float64]
 
@@ -57,8 +57,17 @@ class Estimates:
         high = (centre + half - self.rates.nu) / self.rates.gain
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
+    def stands_out(self, level: float = 0.05) -> NDArray[np.bool_]:
+        """Which items are there for sure: with probability 1 - level none of them is held by nobody (exact)."""
+        return self.counts >= significant_count(self.rates, self.reports, self.domain_size, level)
+
+    def detectable_share(self, level: float = 0.05) -> float:
+        """The smallest estimate that stands out."""
+        count = significant_count(self.rates, self.reports, self.domain_size, level)
+        return (count / self.reports - self.rates.nu) / self.rates.gain
+
     def threshold(self, level: float = 0.05) -> float:
-        """Estimates below this could be noise: an absent item exceeds it with probability level/k."""
+        """The paper's threshold, a normal approximation; `stands_out` is exact."""
         return significance_threshold(self.rates, self.reports, self.domain_size, level)
 
     def significant(self, level: float = 0.05) -> Floats:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from entropie.errors import InvalidParameter, Unreachable
 from entropie.mechanisms.local_hashing import LocalHashing
+from entropie.mechanisms.parameters import parameters_id, to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.theory import checks, paper
 from entropie.theory.calibration import hash_size_for, largest_theta
-from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success
-from entropie.theory.loss import CountingRates, significance_threshold
+from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success, mechanism_json
+from entropie.theory.loss import CountingRates, significant_count
 from entropie.theory.need import NoiseNeed, noise_needed
 from entropie.theory.special import epsilon_of
 
@@ -26,7 +30,7 @@ class ExpectedLoss:
     l2_sum              expected sum of squared errors over the whole domain
     rare_item_sd        standard error of the share of an item that hardly anybody has
     share_1pct_sd       standard error of the share of an item that 1 % of the reports are about
-    detectable_share    smallest share that passes the significance threshold (Bonferroni, 5 %)
+    detectable_share    smallest estimate that stands out from noise (exact, Bonferroni, 5 %)
     """
 
     l2_sum: float
@@ -41,8 +45,14 @@ class ExpectedLoss:
             l2_sum=rates.l2_sum(domain_size, reports),
             rare_item_sd=rates.l2(0.0, reports) ** 0.5,
             share_1pct_sd=rates.l2(0.01, reports) ** 0.5,
-            detectable_share=significance_threshold(rates, reports, domain_size),
+            detectable_share=_detectable(rates, domain_size, reports),
         )
+
+
+def _detectable(rates: CountingRates, domain_size: int, reports: int) -> float:
+    if rates.gain <= 0.0:
+        return math.inf
+    return (significant_count(rates, reports, domain_size) / reports - rates.nu) / rates.gain
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +158,23 @@ def _paper_setting(
 
 
 def calibration_json(result: Calibration) -> dict[str, Any]:
-    """The documented JSON of `calibrate`."""
-
-    def loss_json(loss: ExpectedLoss) -> dict[str, float | None]:
-        return {name: getattr(loss, name) for name in ExpectedLoss.__slots__}
-
+    """The documented JSON of `calibrate`; infinite values become None."""
     return {
         "bayes_error_wanted": result.bayes_error_wanted,
         "noise_needed": result.noise_needed,
+        "pseudonymisation": _plain(result.need),
+        "parameters": json.loads(to_document(result.mechanism)),
+        "parameters_id": parameters_id(result.mechanism),
         "guarantee": result.guarantee.to_json(),
-        "expected_loss": loss_json(result.expected_loss),
+        "expected_loss": _plain(result.expected_loss),
+        "paper": None if result.paper is None else _plain(result.paper),
+        "alternatives": [
+            {"mechanism": mechanism_json(other.channel), "expected_loss": _plain(loss)}
+            for other, loss in result.alternatives
+        ],
     }
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    fields = dataclasses.asdict(value)
+    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in fields.items()}

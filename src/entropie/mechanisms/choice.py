@@ -52,7 +52,7 @@ class RandomChoice:
 
     def __init__(self, parts: Sequence[Mechanism], weights: Sequence[float | Fraction]) -> None:
         shares = [Fraction(weight) for weight in weights]
-        if len(parts) != len(shares) or not parts or min(shares) < 0 or abs(sum(shares) - 1) > Fraction(1, 10**9):
+        if len(parts) != len(shares) or not parts or min(shares) < 0 or abs(float(sum(shares)) - 1.0) > 1e-9:
             raise InvalidParameter("Parameter `weights` must be one probability per mechanism, with sum 1.")
         numerators = [math.floor(share * probability.ONE / sum(shares)) for share in shares]
         numerators[-1] += probability.ONE - sum(numerators)

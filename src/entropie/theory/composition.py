@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from entropie.theory.special import binomial_pmf
+from entropie.theory.special import binomial_pmf, binomial_upper_tail
 
 
 def alpha_bits(single: float, theta: float, answers: int, users: int, reports: int) -> float:
@@ -45,20 +45,4 @@ def _saturating_mean(value: Callable[[int], float], cap: float, theta: float, re
         return total
     if value(below) < cap:  # one possible answer only: nothing is ever revealed
         return total + max(0.0, 1.0 - seen) * value(below)
-    return total + cap * _upper_tail(below, reports, theta)
-
-
-def _upper_tail(first: int, reports: int, theta: float) -> float:
-    """Pr(S >= first); summed term by term where it is small, so that 1 - (almost 1) never happens."""
-    if first == 0:
-        return 1.0
-    mean = reports * theta
-    if first <= mean:
-        return max(0.0, 1.0 - math.fsum(binomial_pmf(s, reports, theta) for s in range(first)))
-    total = 0.0
-    for s in range(first, reports + 1):
-        mass = binomial_pmf(s, reports, theta)
-        total += mass
-        if mass < 1e-18 * total or mass == 0.0:
-            break
-    return total
+    return total + cap * binomial_upper_tail(below, reports, theta)

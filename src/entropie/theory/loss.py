@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from entropie.theory import checks
-from entropie.theory.special import lie_probability, theta_of
+from entropie.theory.special import binomial_upper_tail, lie_probability, theta_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,30 @@ def local_hashing_l2_limit(probability: float, users: int, theta: float) -> floa
     return math.inf if theta == 0.0 else probability * (1.0 - theta) / theta / users
 
 
+def significant_count(rates: CountingRates, users: int, domain_size: int, level: float = 0.05) -> int:
+    """Smallest support count that an item nobody has reaches with probability at most level/k (Bonferroni).
+
+    Exact binomial tail of Bin(n, nu): the normal threshold below is far too low where n nu is small.
+    """
+    allowed = level / domain_size
+    mean = users * rates.nu
+    if mean <= 0.0:
+        return 1
+    count = max(1, math.floor(mean))
+    step = max(1, math.ceil(math.sqrt(mean)))
+    while binomial_upper_tail(count + step, users, rates.nu) > allowed:
+        count += step
+    while step > 1:  # the answer lies in (count, count + step]
+        half = step // 2
+        if binomial_upper_tail(count + half, users, rates.nu) > allowed:
+            count, step = count + half, step - half
+        else:
+            step = half
+    return count if count == 1 and binomial_upper_tail(1, users, rates.nu) <= allowed else count + 1
+
+
 def significance_threshold(rates: CountingRates, users: int, domain_size: int, level: float = 0.05) -> float:
-    """Phi^-1(1 - level/k) sd: an item that nobody has passes it with probability level/k (Bonferroni).
+    """The paper's Phi^-1(1 - level/k) sd: a normal approximation of where an absent item stays with Bonferroni.
 
     sd is the standard error of an absent item (p = 0).
     """

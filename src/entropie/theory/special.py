@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 LN2 = math.log(2.0)
 
@@ -106,6 +106,27 @@ def binomial_points(trials: int, probability: float) -> Iterator[tuple[int, floa
 def binomial_expectation(f: Callable[[int], float], trials: int, probability: float) -> float:
     """E f(N) for N ~ Bin(trials, probability) and f smooth on the scale of a standard deviation."""
     return math.fsum(weight * f(count) for count, weight in binomial_points(trials, probability) if weight > 0.0)
+
+
+def binomial_upper_tail(first: int, trials: int, probability: float) -> float:
+    """Pr(N >= first); summed term by term where it is small, so that 1 - (almost 1) never happens."""
+    if first <= 0:
+        return 1.0
+    if first <= trials * probability:
+        lower = range(first - 1, -1, -1)
+        return max(0.0, 1.0 - _sum_until_negligible(lower, trials, probability))
+    return _sum_until_negligible(range(first, trials + 1), trials, probability)
+
+
+def _sum_until_negligible(counts: Iterable[int], trials: int, probability: float) -> float:
+    """Sum of the probabilities of these counts, which lead away from the mean."""
+    total = 0.0
+    for count in counts:
+        mass = binomial_pmf(count, trials, probability)
+        total += mass
+        if mass <= 1e-18 * total:
+            break
+    return total
 
 
 def largest_where(holds: Callable[[float], bool], low: float, high: float) -> float:

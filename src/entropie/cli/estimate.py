@@ -1,0 +1,190 @@
+"""`estimate`: from files of reports back to a distribution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from entropie.cli import output
+from entropie.cli.options import FILE, WHOLE, dictionary_option, json_option, load_parameters, parameters_option
+
+if TYPE_CHECKING:
+    from entropie.data.columns import Dictionary
+    from entropie.estimation.counts import Counts
+    from entropie.estimation.estimates import Estimates
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, type=FILE)
+@parameters_option
+@dictionary_option
+@click.option("--item", "items", multiple=True, metavar="I", help="Estimate this item only. May be repeated.")
+@click.option("--out", type=FILE, metavar="FILE", help="Write all estimates (.csv or .parquet).")
+@click.option("--save-counts", type=FILE, metavar="FILE", help="Write the counts (.npz), to be merged later.")
+@click.option("--top", type=WHOLE, default=20, show_default=True, metavar="N", help="Largest estimates to show.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@json_option
+def estimate(
+    reports: tuple[Path, ...],
+    parameters: Path | None,
+    dictionary: Path | None,
+    items: tuple[str, ...],
+    out: Path | None,
+    save_counts: Path | None,
+    top: int,
+    level: float,
+    as_json: bool,
+) -> None:
+    """Estimate the distribution of items from reports, with intervals.
+
+    REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up.
+
+    \b
+    entropie estimate reports.parquet --parameters reports.parquet.parameters.json --dictionary places.csv
+    """
+    from entropie.data.columns import Dictionary
+    from entropie.errors import InvalidInput, InvalidParameter
+    from entropie.estimation.estimates import estimate as estimate_from
+    from entropie.mechanisms.parameters import parameters_id
+
+    if parameters is None:
+        raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")
+    if top < 1:
+        raise InvalidParameter.of("top", "a whole number of at least 1", top)
+    built = load_parameters(parameters)
+    names = None if dictionary is None else Dictionary.load(dictionary)
+    if names is not None and len(names) != built.domain_size:
+        raise InvalidInput(
+            f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
+        )
+    counts = _count_all(reports, built, _codes_of_items(items, names, built.domain_size))
+    estimates = estimate_from(counts, built.rates)
+    view = _rows(estimates, names, estimates.top(top), level)
+    if out is not None:
+        _write_estimates(out, estimates, names, level)
+    if save_counts is not None:
+        counts.save(save_counts)
+    threshold = estimates.detectable_share()
+    significant = int(estimates.stands_out().sum())
+    if as_json:
+        output.print_json(
+            {
+                "parameters_id": parameters_id(built),
+                "reports": estimates.reports,
+                "domain_size": built.domain_size,
+                "level": level,
+                "threshold": threshold,
+                "significant_items": significant,
+                "estimates": view,
+                "out": str(out) if out else None,
+                "counts": str(save_counts) if save_counts else None,
+            }
+        )
+        return
+    click.echo(_estimates_text(estimates, view, built, threshold, significant, level, out))
+
+
+def _codes_of_items(items: tuple[str, ...], names: Dictionary | None, domain_size: int) -> list[int] | None:
+    from entropie.errors import InvalidParameter
+
+    if not items:
+        return None
+    if names is not None:
+        import pyarrow as pa
+
+        return [int(code) for code in names.encode(pa.array(items), "--item", 1)]
+    try:
+        return [int(item) for item in items]
+    except ValueError:
+        rule = f"item codes from 0 to {domain_size - 1} (names need --dictionary)"
+        raise InvalidParameter.of("item", rule, ", ".join(items)) from None
+
+
+def _count_all(files: tuple[Path, ...], built: Any, items: list[int] | None) -> Counts:
+    from entropie.data.reports import read_reports
+    from entropie.estimation.counts import Counts
+    from entropie.mechanisms.parameters import counts_for
+
+    counts = counts_for(built, None, items)
+    for file in files:
+        if file.suffix == ".npz":
+            counts = counts.merge(Counts.load(file))
+            continue
+        with output.progress_bar(f"counting {file.name}") as progress:
+            for batch in read_reports(file, built, progress):
+                built.count(batch, into=counts)
+    return counts
+
+
+def _rows(estimates: Estimates, names: Dictionary | None, chosen: Any, level: float) -> list[dict[str, Any]]:
+    columns = _columns(estimates, names, level)
+    return [
+        {
+            name: (column[int(i)].as_py() if name == "item" else column[int(i)].item())
+            for name, column in columns.items()
+        }
+        for i in chosen
+    ]
+
+
+def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> dict[str, Any]:
+    import numpy as np
+    import pyarrow as pa
+
+    codes = np.arange(len(estimates.counts)) if estimates.items is None else estimates.items
+    low, high = estimates.intervals(level)
+    shares = estimates.probabilities
+    named = {} if names is None else {"item": names.names.take(pa.array(codes))}
+    return {
+        "code": codes,
+        **named,
+        "share": shares,
+        "standard_error": estimates.standard_errors,
+        "low": low,
+        "high": high,
+        "significant": estimates.stands_out(),
+    }
+
+
+def _write_estimates(out: Path, estimates: Estimates, names: Dictionary | None, level: float) -> None:
+    from entropie.data.columns import TableWriter
+
+    with TableWriter(out) as writer:
+        writer.write(_columns(estimates, names, level))
+
+
+def _estimates_text(
+    estimates: Estimates,
+    view: list[dict[str, Any]],
+    built: Any,
+    threshold: float,
+    significant: int,
+    level: float,
+    out: Path | None,
+) -> str:
+    headers = ["item", "share", f"{level * 100:g} % interval", "above noise"]
+    rows = [
+        [
+            str(row.get("item", row["code"])),
+            output.percent(row["share"]) if row["share"] > 0.0 else f"{row['share'] * 100:.2g} %",
+            f"{output.percent(row['low'])} to {output.percent(row['high'])}",
+            "yes" if row["significant"] else "no",
+        ]
+        for row in view
+    ]
+    meaning = (
+        f"Shares of all reports, corrected for the noise; single estimates may be negative and need not sum to 100 %. "
+        f"{output.count(significant)} of {output.count(len(estimates.counts))} items stand out from noise: an item "
+        f"that nobody has reaches {output.percent(min(1.0, threshold))} with probability at most 5 %, all items together. "
+        f"The intervals speak of one item at a time."
+    )
+    lines = [
+        f"{output.count(estimates.reports)} reports, theta {output.number(built.theta)}; {len(rows)} largest shares",
+        "",
+        output.table(headers, rows),
+        "",
+        output.paragraph(meaning),
+    ]
+    return "\n".join([*lines, f"\nAll estimates: {out}"] if out else lines)

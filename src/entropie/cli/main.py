@@ -1,0 +1,61 @@
+"""The entry point: commands, exit codes, and one sentence instead of a traceback."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from entropie._version import __version__
+from entropie.cli.estimate import estimate
+from entropie.cli.obfuscate import obfuscate
+from entropie.cli.promises import calibrate, guarantee
+from entropie.errors import EntropieError, Unreachable
+
+EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="entropie")
+def cli() -> None:
+    """How identifiable is this data, what must be added so that it is not, and what is it still good for?
+
+    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 inconclusive.
+    """
+
+
+for command in (guarantee, calibrate, obfuscate, estimate):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line and turn every expected problem into one sentence and an exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; return its exit code."""
+    try:
+        result = cli.main(arguments, prog_name="entropie", standalone_mode=False)
+        return result if isinstance(result, int) else EXIT_DONE
+    except click.exceptions.NoArgsIsHelpError as shown:
+        shown.show()
+        return EXIT_BAD_INPUT
+    except click.UsageError as problem:
+        hint = f" Try '{problem.ctx.command_path} --help'." if problem.ctx else ""
+        return _fail(f"{problem.format_message()}{hint}", EXIT_BAD_INPUT)
+    except click.ClickException as problem:
+        return _fail(problem.format_message(), EXIT_BAD_INPUT)
+    except Unreachable as problem:
+        return _fail(str(problem), EXIT_LIMIT_NOT_MET)
+    except EntropieError as problem:
+        return _fail(str(problem), EXIT_BAD_INPUT)
+    except (OSError, MemoryError) as problem:
+        return _fail(f"{problem or 'Memory is exhausted'}; nothing was written.", EXIT_BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("Stopped; nothing was written.", EXIT_INTERRUPTED)
+
+
+def _fail(sentence: str, code: int) -> int:
+    click.echo(f"entropie: {sentence}", err=True)
+    return code

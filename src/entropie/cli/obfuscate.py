@@ -1,0 +1,157 @@
+"""`obfuscate`: a column of a file through a mechanism."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from entropie.cli import output
+from entropie.cli.options import (
+    FILE,
+    WHOLE,
+    build_mechanism,
+    dictionary_option,
+    json_option,
+    load_parameters,
+    mechanism_options,
+    parameters_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entropie.data.columns import Dictionary
+
+
+@click.command()
+@click.argument("values", type=FILE)
+@click.option("--column", required=True, metavar="C", help="Column that holds the items.")
+@click.option("--out", type=FILE, required=True, metavar="FILE", help="Reports to write (.csv or .parquet).")
+@parameters_option
+@mechanism_options
+@click.option("--domain", type=WHOLE, metavar="K", help="How many items there are, when --column holds codes 0 to K-1.")
+@dictionary_option
+@click.option("--keep", multiple=True, metavar="C", help="Column to carry over unchanged. May be repeated.")
+@click.option("--seed", type=WHOLE, metavar="S", help="Simulate with this seed. Such reports protect nobody.")
+@json_option
+def obfuscate(
+    values: Path,
+    column: str,
+    out: Path,
+    parameters: Path | None,
+    dictionary: Path | None,
+    keep: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Turn a column of items into reports, row by row.
+
+    The parameters come from a document (--parameters) or from the mechanism options; in the second case the document
+    is written beside the reports, as OUT.parameters.json, for `estimate`.
+
+    \b
+    entropie obfuscate visits.csv --column place --dictionary places.csv \\
+        --mechanism rr --epsilon 4 --out reports.parquet
+    """
+    from entropie.data import columns
+    from entropie.data.reports import to_columns
+    from entropie.errors import InvalidParameter
+    from entropie.mechanisms.parameters import parameters_id, to_document
+
+    begun = time.perf_counter()
+    new_dictionary = dictionary is not None and not dictionary.exists()
+    names = _dictionary_of(values, column, dictionary)
+    built = _mechanism_of(parameters, options, names)
+    if set(keep) & {"parameters", "report", "a", "b", "y"} or column in keep:
+        raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
+    draw = _drawer(built, seed)
+    document = parameters or out.with_name(out.name + ".parameters.json")
+    texts = [column] if names is not None else []
+    rows = 0
+    with columns.TableWriter(out) as writer, output.progress_bar("obfuscating") as progress:
+        for batch in columns.read_batches(values, [column, *keep], texts, progress):
+            if names is not None:
+                codes = names.encode(batch.column(0), column, rows + 1)
+            else:
+                codes = columns.codes_of(batch.column(0), column, built.domain_size, rows + 1)
+            kept = {name: batch.column(i + 1) for i, name in enumerate(keep)}
+            writer.write({**kept, **to_columns(built, draw(codes))})
+            rows += len(codes)
+        if names is not None and dictionary is not None and new_dictionary:
+            names.save(dictionary)
+        if parameters is None:
+            columns.write_text(document, to_document(built) + "\n")
+    if as_json:
+        output.print_json(
+            {
+                "rows": rows,
+                "out": str(out),
+                "parameters": str(document),
+                "parameters_id": parameters_id(built),
+                "dictionary": str(dictionary) if dictionary else None,
+                "epsilon": built.epsilon if math.isfinite(built.epsilon) else None,
+                "theta": built.theta,
+                "simulated": seed is not None,
+                "seconds": round(time.perf_counter() - begun, 3),
+            }
+        )
+        return
+    click.echo(f"{output.count(rows)} reports in {out}, parameters {document} (id {parameters_id(built)[:16]})")
+    truth, budget = output.number(built.theta), output.number(built.epsilon)
+    click.echo(f"The truth was told with probability {truth} (epsilon {budget}).")
+    if new_dictionary:
+        click.echo(
+            f"New dictionary of {output.count(built.domain_size)} items: {dictionary}. It shows which items occur."
+        )
+    if seed is not None:
+        click.echo("Simulated with a seed: whoever knows the seed can undo it. Leave out --seed to protect people.")
+
+
+def _dictionary_of(values: Path, column: str, path: Path | None) -> Dictionary | None:
+    """The dictionary on file, or one made of the column where the file does not exist yet."""
+    from entropie.data.columns import Dictionary
+
+    if path is None:
+        return None
+    if path.exists():
+        return Dictionary.load(path)
+    with output.progress_bar("reading items") as progress:
+        return Dictionary.collect(values, column, progress)
+
+
+def _mechanism_of(parameters: Path | None, options: dict[str, Any], names: Dictionary | None) -> Any:
+    """The mechanism of the parameter document or of the options, for the items of the dictionary if there is one."""
+    from entropie.errors import InvalidInput, InvalidParameter
+
+    if parameters is not None:
+        if any(option is not None for option in options.values()):
+            raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
+        built = load_parameters(parameters)
+    else:
+        domain = options.pop("domain")
+        if options["mechanism"] is None:
+            raise InvalidParameter("Give --parameters FILE, or --mechanism with --epsilon or --theta.")
+        if (names is None) == (domain is None):
+            raise InvalidParameter("Give either --domain (the column holds codes) or --dictionary (it holds names).")
+        built = build_mechanism(domain=domain if names is None else len(names), **options)
+    if names is not None and len(names) != built.domain_size:
+        raise InvalidInput(
+            f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
+        )
+    return built
+
+
+def _drawer(built: Any, seed: int | None) -> Callable[[Any], Any]:
+    """How values become reports: the operating system's randomness, or a simulation when a seed is given."""
+    if seed is None:
+        draw: Callable[[Any], Any] = built.obfuscate_many
+        return draw
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    return lambda codes: built.simulate(codes, rng)
