@@ -177,7 +177,7 @@ def _estimates_text(
     meaning = (
         f"Shares of all reports, corrected for the noise; single estimates may be negative and need not sum to 100 %. "
         f"{output.count(significant)} of {output.count(len(estimates.counts))} items stand out from noise: an item "
-        f"that nobody has reaches {output.percent(min(1.0, threshold))} with probability at most 5 %, all items together. "
+        f"that nobody has reaches {output.percent(min(1.0, threshold))} with probability at most 5 %, over all items. "
         f"The intervals speak of one item at a time."
     )
     lines = [

@@ -114,7 +114,8 @@ class RandomChoice:
         def success(guesses: int, single_error: str) -> float:
             if reports == 1:
                 return 1.0 - mean(single_error)
-            return composition.success(self.theta, answers, users, reports, guesses, prior_max or 0.0)
+            direct = composition.success(self.theta, answers, users, reports, guesses, prior_max or 0.0)
+            return min(direct, fano.success(alpha, users, prior_max, guesses))
 
         alpha = composition.alpha_bits(mean("alpha_bits"), self.theta, answers, users, reports)
         alpha_paper = reports * mean("alpha_bits_paper")

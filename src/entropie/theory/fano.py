@@ -11,10 +11,10 @@ from entropie.theory import checks
 from entropie.theory.special import binary_divergence_bits, largest_where
 
 
-def success(information_bits: float, users: int, prior_max: float | None = None) -> float:
-    """Largest probability of naming the user that `information_bits` allow."""
+def success(information_bits: float, users: int, prior_max: float | None = None, list_size: int = 1) -> float:
+    """Largest probability that one of L guesses names the user, with `information_bits` to go by."""
     users = checks.whole_number("users", users)
-    start = 1.0 / users if prior_max is None else checks.prior_max_value(prior_max, users)
+    start = list_size * (1.0 / users if prior_max is None else checks.prior_max_value(prior_max, users))
     if start >= 1.0:
         return 1.0
     return largest_where(lambda s: binary_divergence_bits(s, start) <= information_bits, start, 1.0)

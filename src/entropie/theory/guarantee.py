@@ -112,13 +112,20 @@ def mechanism_json(channel: ChannelParameters) -> dict[str, Any]:
 
 
 def certified_success(
-    channel: ChannelParameters,
-    users: int,
-    reports: int = 1,
-    list_size: int = 1,
-    prior_max: float | None = None,
+    channel: ChannelParameters, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
 ) -> float:
-    """Probability of naming the user with `list_size` guesses that no attacker exceeds."""
+    """Probability of naming the user with `list_size` guesses that no attacker exceeds.
+
+    The smaller of the direct bound, which is exact for one report by randomized response, and Fano's inequality.
+    """
+    direct = _direct_success(channel, users, reports, list_size, prior_max)
+    by_fano = fano.success(certified_alpha_bits(channel, users, reports), users, prior_max, list_size)
+    return min(direct, by_fano)
+
+
+def _direct_success(
+    channel: ChannelParameters, users: int, reports: int, list_size: int, prior_max: float | None
+) -> float:
     k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
     if reports > 1:
         answers = min(channel.answers, k)
@@ -211,12 +218,14 @@ def _ideal_alpha_bits(channel: ChannelParameters, users: int, reports: int) -> f
 
 
 def _ideal_bayes_error(channel: ChannelParameters, users: int, reports: int, prior_max: float | None) -> float | None:
-    """Exact for one report and equally likely users; otherwise the certified bound, which holds for it too."""
-    if channel.hash_size is None:
+    """Exact for one report and equally likely users; otherwise a bound."""
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    if g is None:
         return None
-    if reports > 1 or prior_max is not None:
-        return 1.0 - certified_success(channel, users, reports, 1, prior_max)
-    return 1.0 - local_hashing.success_ideal(users, channel.domain_size, channel.hash_size, channel.epsilon)
+    if reports == 1 and prior_max is None:
+        return 1.0 - local_hashing.success_ideal(users, k, g, eps)
+    bound = certified_success(channel, users, reports, 1, prior_max)
+    return 1.0 - min(bound, fano.success(_ideal_alpha_bits(channel, users, reports), users, prior_max))
 
 
 def _finite(value: Any) -> Any:

@@ -67,8 +67,8 @@ def binomial_pmf(count: int, trials: int, probability: float) -> float:
     """
     if not 0 <= count <= trials:
         return 0.0
-    if probability >= 1.0:
-        return 1.0 if count == trials else 0.0
+    if probability >= 1.0 or probability <= 0.0:
+        return 1.0 if count == (trials if probability >= 1.0 else 0) else 0.0
     if count == 0:
         return math.exp(trials * math.log1p(-probability))
     if count == trials:
