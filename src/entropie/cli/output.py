@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+_PERCENT = "\N{NO-BREAK SPACE}%"
+
 
 def print_json(document: Any) -> None:
     """One strict JSON document on standard output."""
@@ -33,9 +35,9 @@ def percent(share: float) -> str:
     """A share in percent; close to 0 or 100 % as many digits as tell it apart from them."""
     edge = min(share, 1.0 - share)
     if edge <= 0.0:
-        return f"{share * 100:.0f} %"
+        return f"{share * 100:.0f}{_PERCENT}"
     digits = min(12, max(2, 2 - math.floor(math.log10(edge * 100))))
-    return f"{share * 100:.{digits}f} %"
+    return f"{share * 100:.{digits}f}{_PERCENT}"
 
 
 def number(value: float | None) -> str:

@@ -169,14 +169,14 @@ def mechanism_line(promise: Guarantee) -> str:
 
 def calibration_text(result: Calibration) -> str:
     """The terminal view of a calibration."""
-    loss, need = result.expected_loss, result.need
+    loss, bare = result.expected_loss, result.pseudonymisation
     lines = [f"Wanted: an attacker errs in at least {output.percent(result.bayes_error_wanted)} of cases", ""]
     if not result.noise_needed:
         lines += [
             output.paragraph(
                 f"No noise is needed: with pseudonyms alone an attacker already errs in at least "
-                f"{output.percent(need.bayes_error)} of cases, because one datum takes only "
-                f"{output.bits(need.information_bits)}."
+                f"{output.percent(bare.bayes_error)} of cases, because the data can say at most "
+                f"{output.bits(bare.alpha_bits)} about who sent them."
             ),
             "",
         ]
@@ -188,15 +188,19 @@ def calibration_text(result: Calibration) -> str:
         ["smallest share that stands out from noise", output.percent(min(1.0, loss.detectable_share))],
     ]
     lines += [output.table(["expected from one report per user", ""], rows), ""]
-    if result.paper is None:
-        lines.append("The paper's bound promises this error at no setting.")
-    else:
-        ratio = result.paper.l2_sum / loss.l2_sum if loss.l2_sum > 0.0 else float("inf")
-        lines.append(
-            output.paragraph(
-                f"By the paper's bound the same promise allows epsilon {output.number(result.paper.epsilon)} "
-                f"(theta {output.number(result.paper.theta)}), whose summed squared error is "
-                f"{output.number(ratio)} times as large."
-            )
-        )
+    lines.append(output.paragraph(_paper_sentence(result)))
     return "\n".join(lines)
+
+
+def _paper_sentence(result: Calibration) -> str:
+    """What the paper's own bound would have allowed for the same promise."""
+    if result.paper is None:
+        return "The paper's bound promises this error at no setting."
+    setting = f"epsilon {output.number(result.paper.epsilon)} (theta {output.number(result.paper.theta)})"
+    if result.expected_loss.l2_sum == 0.0:
+        return f"By the paper's bound the same promise allows {setting}."
+    ratio = result.paper.l2_sum / result.expected_loss.l2_sum
+    return (
+        f"By the paper's bound the same promise allows {setting}, whose summed squared error is "
+        f"{output.number(ratio)} times as large."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from typing import IO
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,10 +78,10 @@ class Counts:
             np.savez(handle, allow_pickle=False, **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> Counts:
+    def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read what `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as file:
                 if int(file["version"]) != FORMAT_VERSION:
                     raise InvalidInput(
                         f"Counts file {path} has version {int(file['version'])}, this program reads {FORMAT_VERSION}."

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from entropie.errors import InvalidParameter, Unreachable
+from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import parameters_id, to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
@@ -16,7 +17,6 @@ from entropie.theory import checks, paper
 from entropie.theory.calibration import hash_size_for, largest_theta
 from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success, mechanism_json
 from entropie.theory.loss import CountingRates, significant_count
-from entropie.theory.need import NoiseNeed, noise_needed
 from entropie.theory.special import epsilon_of
 
 MechanismName = Literal["rr", "glh", "auto"]
@@ -73,7 +73,7 @@ class Calibration:
     guarantee: Guarantee
     expected_loss: ExpectedLoss
     paper: PaperSetting | None
-    need: NoiseNeed
+    pseudonymisation: Guarantee
     alternatives: tuple[tuple[Calibrated, ExpectedLoss], ...]
 
     @property
@@ -133,7 +133,9 @@ def calibrate(
         guarantee=best.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max),
         expected_loss=loss,
         paper=_paper_setting(best, users, bayes_error, reports, prior_max),
-        need=noise_needed(users, domain_size, bayes_error, prior_max=prior_max),
+        pseudonymisation=Identity(domain_size).guarantee(
+            users=users, reports=reports, list_size=list_size, prior_max=prior_max
+        ),
         alternatives=tuple(priced[1:]),
     )
 
@@ -162,7 +164,11 @@ def calibration_json(result: Calibration) -> dict[str, Any]:
     return {
         "bayes_error_wanted": result.bayes_error_wanted,
         "noise_needed": result.noise_needed,
-        "pseudonymisation": _plain(result.need),
+        "pseudonymisation": {
+            "information_bits": result.pseudonymisation.alpha_bits,
+            "bayes_error": result.pseudonymisation.bayes_error,
+            "bayes_error_paper": result.pseudonymisation.bayes_error_paper,
+        },
         "parameters": json.loads(to_document(result.mechanism)),
         "parameters_id": parameters_id(result.mechanism),
         "guarantee": result.guarantee.to_json(),

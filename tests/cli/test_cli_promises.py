@@ -1,0 +1,133 @@
+"""`guarantee` and `calibrate`: exact output, stable keys, one sentence for every bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+PAPER = ["--domain", "10500393", "--users", "1370637"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("guarantee_rr.txt", ["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "12.72"]),
+        ("guarantee_rr.json", ["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "12.72", "--json"]),
+        (
+            "guarantee_glh.txt",
+            ["guarantee", "--mechanism", "glh", *PAPER, "--theta", "0.03", "--hash-size", "1e8", "--list", "10"],
+        ),
+        (
+            "guarantee_glh.json",
+            ["guarantee", "--mechanism", "glh", *PAPER, "--theta", "0.03", "--hash-size", "1e8", "--json"],
+        ),
+        (
+            "guarantee_reports.txt",
+            ["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "10", "--reports", "5", "--prior-max", "0.01"],
+        ),
+        ("guarantee_noise.txt", ["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "0"]),
+        ("calibrate.txt", ["calibrate", *PAPER, "--bayes-error", "0.92"]),
+        ("calibrate_rr.json", ["calibrate", *PAPER, "--bayes-error", "0.92", "--mechanism", "rr", "--json"]),
+        ("calibrate_no_noise.txt", ["calibrate", "--users", "1e8", "--domain", "5", "--bayes-error", "0.9"]),
+    ],
+)
+def test_exact_output(entropie, matches_golden, name, arguments):
+    ran = entropie(*arguments)
+    assert (ran.code, ran.err) == (0, "")
+    matches_golden(name, ran.out)
+
+
+def test_guarantee_json_has_the_documented_keys(entropie):
+    rr = json.loads(entropie("guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--json").out)
+    documented = {
+        "mechanism", "users", "reports_per_user", "alpha_bits", "alpha_bits_paper", "alpha_bits_ldp", "bayes_error",
+        "bayes_error_paper", "bayes_error_fano", "list_error", "max_leakage_bits", "per_user_bits", "contraction",
+    }  # fmt: skip
+    assert documented <= set(rr)
+    channel = {"kind", "domain_size", "hash_size", "prime", "collision_probability", "epsilon", "theta"}
+    assert set(rr["mechanism"]) == channel
+    glh = json.loads(
+        entropie("guarantee", "--mechanism", "glh", "--hash-size", "1000", *PAPER, "--epsilon", "1", "--json").out
+    )
+    assert documented | {"alpha_bits_ideal_hash", "bayes_error_ideal_hash"} <= set(glh)
+    assert set(glh["mechanism"]) == channel
+    assert rr["alpha_bits_ldp"] == pytest.approx(1.4427, abs=1e-4)
+    assert rr["alpha_bits_paper"] == pytest.approx(3.336e-6, rel=1e-3)
+
+
+def test_infinite_values_are_null(entropie):
+    ran = entropie("guarantee", "--mechanism", "rr", *PAPER, "--theta", "1", "--json")
+    document = json.loads(ran.out)
+    assert document["mechanism"]["epsilon"] is None
+    assert document["per_user_bits"] is None
+    assert document["alpha_bits"] == pytest.approx(math.log2(1370637))
+
+
+def test_calibrate_writes_the_parameter_document(entropie):
+    ran = entropie("calibrate", *PAPER, "--bayes-error", "0.92", "--parameters", "p.json", "--json")
+    document = json.loads(ran.out)
+    assert json.loads(Path("p.json").read_text()) == document["parameters"]
+    assert document["guarantee"]["bayes_error"] >= 0.92
+
+
+BAD = [
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "-1"], "Parameter `epsilon` must be a number of at least 0, got -1.0 instead."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "nan"], "Parameter `epsilon` must be a number of at least 0, got nan instead."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--theta", "1.5"], "Parameter `theta` must be a probability from 0 to 1, got 1.5 instead."),
+    (["guarantee", "--mechanism", "rr", *PAPER], "Give either --epsilon or --theta, not both and not neither."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--theta", ".1"], "Give either --epsilon or --theta, not both and not neither."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not hash: leave out --hash-size and --prime."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1"], "Local hashing needs --hash-size, the number of hash values."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "1"], "Parameter `hash_size` must be a whole number from 2 to 1000000000000000000, got 1 instead."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "9", "--prime", "15"], "Parameter `prime` must be a prime number from the hash size (9) to 2^62, got 15 instead."),
+    (["guarantee", "--mechanism", "rr", "--domain", "1", "--users", "5", "--epsilon", "1"], "Parameter `domain_size` must be a whole number from 2 to 1000000000000000000, got 1 instead."),
+    (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "0", "--epsilon", "1"], "Parameter `users` must be a whole number from 1 to 1000000000000000000, got 0 instead."),
+    (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "100", "--epsilon", "1", "--prior-max", "0.001"], "Parameter `prior_max` must be a probability from 1/users = 0.01 to 1, got 0.001 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "1.2"], "Parameter `bayes_error` must be a share from 0 to 1, got 1.2 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Parameter `hash_size` must be left out for randomized response, which does not hash."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD)
+def test_bad_input_gets_one_sentence_and_code_2(entropie, arguments, sentence):
+    ran = entropie(*arguments)
+    assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        (["guarantee", "--mechanism", "rr", "--users", "5", "--epsilon", "1"], "entropie: Missing option '--domain'"),
+        (["guarantee", *PAPER, "--epsilon", "1"], "entropie: Missing option '--mechanism'"),
+        (["guarantee", "--mechanism", "xx", *PAPER], "entropie: Invalid value for '--mechanism'"),
+        (
+            ["guarantee", "--mechanism", "rr", "--domain", "1.5", "--users", "2"],
+            "entropie: Invalid value for '--domain'",
+        ),
+        (["nonsense"], "entropie: No such command 'nonsense'"),
+        (["guarantee", "--nonsense"], "entropie: No such option"),
+    ],
+)
+def test_usage_errors_are_one_line_and_code_2(entropie, arguments, start):
+    ran = entropie(*arguments)
+    assert ran.code == 2
+    assert ran.err.startswith(start)
+    assert ran.err.count("\n") == 1
+
+
+def test_an_unreachable_target_is_code_1(entropie):
+    ran = entropie("calibrate", "--users", "10", "--domain", "5", "--bayes-error", "0.95")
+    assert ran.code == 1
+    assert ran.err == (
+        "entropie: A Bayes error of 0.95 cannot be reached: guessing alone errs with at most 0.9; "
+        "ask for less, or have more users.\n"
+    )
+
+
+def test_no_command_shows_help(entropie):
+    ran = entropie()
+    assert ran.code == 2
+    assert "Commands:" in ran.out + ran.err

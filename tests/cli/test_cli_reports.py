@@ -1,0 +1,241 @@
+"""`obfuscate` and `estimate`: files there and back, and nothing half-written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropie.cli import obfuscate as obfuscate_command
+from entropie.mechanisms.parameters import from_document
+
+NAMES = ["bakery", "café", "museum", "a,b", '=cmd("x")', "zoo"]
+SHARES = [0.4, 0.3, 0.15, 0.1, 0.04, 0.01]
+ROWS = 20_000
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    values = np.random.default_rng(7).choice(len(NAMES), ROWS, p=SHARES)
+    with (tmp_path / "visits.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["user", "place", "code"])
+        writer.writerows([f"u{i}", NAMES[value], int(value)] for i, value in enumerate(values))
+    return tmp_path / "visits.csv"
+
+
+def true_shares(visits: Path) -> dict[str, float]:
+    with visits.open(encoding="utf-8") as file:
+        places = [row["place"] for row in csv.DictReader(file)]
+    return {name: places.count(name) / len(places) for name in NAMES}
+
+
+MECHANISMS = {
+    "rr": ["--mechanism", "rr", "--epsilon", "2"],
+    "glh": ["--mechanism", "glh", "--hash-size", "5", "--epsilon", "2"],
+    "glh-large-prime": ["--mechanism", "glh", "--hash-size", "4", "--epsilon", "3", "--prime", "large"],
+}
+
+
+@pytest.mark.parametrize("options", MECHANISMS.values(), ids=MECHANISMS.keys())
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_there_and_back_by_names(entropie, visits, options, ending):
+    out = f"reports.{ending}"
+    made = entropie("obfuscate", visits, "--column", "place", *options, "--dictionary", "d.csv", "--out", out, "--json")
+    assert made.code == 0, made.err
+    facts = json.loads(made.out)
+    assert facts["rows"] == ROWS
+    assert facts["simulated"] is False
+    read = entropie("estimate", out, "--parameters", facts["parameters"], "--dictionary", "d.csv", "--json")
+    assert read.code == 0, read.err
+    document = json.loads(read.out)
+    truth = true_shares(visits)
+    assert {row["item"] for row in document["estimates"]} == set(NAMES)
+    for row in document["estimates"]:
+        assert abs(row["share"] - truth[row["item"]]) < 5 * row["standard_error"]  # z = 5: 1 false alarm in 10^6
+
+
+def test_codes_need_no_dictionary_and_columns_can_be_kept(entropie, visits):
+    options = ["--column", "code", "--domain", "6", "--mechanism", "rr", "--theta", "0.5", "--keep", "user"]
+    assert entropie("obfuscate", visits, *options, "--out", "r.parquet").code == 0
+    table = pq.read_table("r.parquet")
+    assert table.column_names == ["user", "parameters", "report"]
+    assert table["user"][:2].to_pylist() == ["u0", "u1"]
+    mechanism = from_document(Path("r.parquet.parameters.json").read_text())
+    assert mechanism.theta == 0.5
+
+
+def test_a_seed_repeats_and_its_absence_does_not(entropie, visits):
+    options = ["--column", "code", "--domain", "6", "--mechanism", "rr", "--theta", "0.5"]
+    for out, seed in (("a.csv", ["--seed", "1"]), ("b.csv", ["--seed", "1"]), ("c.csv", []), ("d.csv", [])):
+        assert entropie("obfuscate", visits, *options, *seed, "--out", out).code == 0
+    texts = [Path(name).read_text() for name in ("a.csv", "b.csv", "c.csv", "d.csv")]
+    assert texts[0] == texts[1]
+    assert len(set(texts)) == 3
+
+
+def test_exact_output(entropie, visits, matches_golden):
+    made = entropie(
+        "obfuscate", "visits.csv", "--column", "place", "--mechanism", "rr", "--epsilon", "2",
+        "--dictionary", "d.csv", "--seed", "5", "--out", "r.csv",
+    )  # fmt: skip
+    matches_golden("obfuscate.txt", made.out)
+    read = entropie("estimate", "r.csv", "--parameters", "r.csv.parameters.json", "--dictionary", "d.csv", "--top", "4")
+    matches_golden("estimate.txt", read.out)
+    read = entropie(
+        "estimate", "r.csv", "--parameters", "r.csv.parameters.json", "--dictionary", "d.csv", "--item", "zoo", "--json"
+    )
+    matches_golden("estimate.json", read.out)
+
+
+def test_counts_can_be_saved_and_added_up(entropie, visits):
+    options = ["--column", "code", "--domain", "6", "--mechanism", "rr", "--theta", "0.5"]
+    entropie("obfuscate", visits, *options, "--seed", "1", "--out", "a.csv")
+    entropie("obfuscate", visits, *options, "--seed", "2", "--out", "b.parquet")
+    parameters = ["--parameters", "a.csv.parameters.json", "--json"]
+    assert entropie("estimate", "a.csv", *parameters, "--save-counts", "a.npz").code == 0
+    together = json.loads(entropie("estimate", "a.csv", "b.parquet", *parameters).out)
+    in_steps = json.loads(entropie("estimate", "a.npz", "b.parquet", *parameters).out)
+    assert in_steps["estimates"] == together["estimates"]
+    assert together["reports"] == 2 * ROWS
+
+
+def test_all_estimates_go_to_a_file(entropie, visits):
+    options = ["--column", "place", "--mechanism", "rr", "--theta", "0.5", "--dictionary", "d.csv"]
+    entropie("obfuscate", visits, *options, "--seed", "1", "--out", "a.csv")
+    ran = entropie(
+        "estimate", "a.csv", "--parameters", "a.csv.parameters.json", "--dictionary", "d.csv", "--out", "e.parquet"
+    )
+    assert ran.code == 0
+    table = pq.read_table("e.parquet")
+    assert table.column_names == ["code", "item", "share", "standard_error", "low", "high", "significant"]
+    assert sorted(table["item"].to_pylist()) == sorted(NAMES)
+
+
+RR = ["--mechanism", "rr", "--epsilon", "2"]
+
+
+def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "header.csv").write_text("place\n")
+    (tmp_path / "blank.csv").write_text('place,x\nzoo,1\n"",2\n')
+    (tmp_path / "ragged.csv").write_text("place,x\nzoo,1\nzoo\n")
+    (tmp_path / "outside.csv").write_text("code\n0\n6\n")
+    (tmp_path / "negative.csv").write_text("code\n0\n-1\n")
+    (tmp_path / "known.csv").write_text("code,item\n0,zoo\n1,café\n")
+    (tmp_path / "gap.csv").write_text("code,item\n0,zoo\n2,café\n")
+    (tmp_path / "twice.csv").write_text("code,item\n0,zoo\n1,zoo\n")
+    (tmp_path / "data.xyz").write_text("code\n0\n")
+    whole = gzip.compress(visits.read_bytes())
+    (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
+    pq.write_table(pa.table({"code": list(range(6)) * 1000}), tmp_path / "whole.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "whole.parquet").read_bytes()[:-100])
+    before = {path.name for path in tmp_path.iterdir()}
+    names, codes = ["--column", "place", *RR], ["--column", "code", *RR, "--domain", "6"]
+    new = ["--dictionary", "new.csv"]
+    cases = [
+        (["none.csv", *names, *new], "File none.csv does not exist; check the name."),
+        (["empty.csv", *names, *new], "File empty.csv is empty; it needs a header and at least one row."),
+        (["header.csv", *names, *new], "File header.csv has no rows; at least one is needed."),
+        (["blank.csv", *names, *new], "Row 2 of column `place` is blank; fill it or leave the row out."),
+        (["ragged.csv", *names, *new], "File ragged.csv cannot be read to its end: "),
+        (["visits.csv", "--column", "where", *RR, *new], "Column `where` is missing from visits.csv; found: user, place, code."),
+        (["visits.csv", *names, "--domain", "6"], "Column `place` must hold item codes (whole numbers from 0 to 5), it holds string;"),
+        (["visits.csv", *names, "--dictionary", "known.csv"], "Row "),
+        (["visits.csv", *names, "--dictionary", "gap.csv"], "Column `code` of gap.csv must hold every code from 0 to 1 once."),
+        (["visits.csv", *names, "--dictionary", "twice.csv"], "Column `item` of twice.csv must hold different names and no blank."),
+        (["outside.csv", *codes], "Row 2 of column `code` is 6, outside the domain 0 to 5."),
+        (["negative.csv", *codes], "Row 2 of column `code` is -1, outside the domain 0 to 5."),
+        (["data.xyz", *codes], "File data.xyz must end in .csv, .tsv"),
+        (["cut.csv.gz", *names, *new], "File cut.csv.gz cannot be read to its end: "),
+        (["cut.parquet", *codes], "File cut.parquet cannot be read to its end: "),
+        (["visits.csv", *names], "Give either --domain (the column holds codes) or --dictionary (it holds names)."),
+        (["visits.csv", "--column", "place", *new], "Give --parameters FILE, or --mechanism with --epsilon or --theta."),
+        (["visits.csv", "--column", "code", "--domain", "6", "--mechanism", "rr", "--epsilon", "-2"], "Parameter `epsilon`"),
+        (["visits.csv", *codes, "--keep", "code"], "Parameter `keep` must not name"),
+        (["visits.csv", *codes, "--keep", "colour"], "Column `colour` is missing from visits.csv"),
+    ]  # fmt: skip
+    for arguments, sentence in cases:
+        ran = entropie("obfuscate", *arguments, "--out", "out.csv")
+        assert (ran.code, ran.out) == (2, ""), arguments
+        assert ran.err.startswith(f"entropie: {sentence}"), (arguments, ran.err)
+        assert ran.err.count("\n") == 1, ran.err
+        assert {path.name for path in tmp_path.iterdir()} == before, arguments
+    ran = entropie("obfuscate", "visits.csv", *codes, "--out", "no/folder/out.csv")
+    assert ran.err == "entropie: Output no/folder/out.csv cannot be written: the folder no/folder does not exist.\n"
+    ran = entropie("obfuscate", "visits.csv", *codes, "--out", "out.xlsx")
+    assert ran.err == "entropie: Output out.xlsx must end in .csv or .parquet.\n"
+
+
+def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
+    codes = ["--column", "code", "--domain", "6"]
+    entropie("obfuscate", visits, *codes, "--mechanism", "rr", "--theta", "0.5", "--out", "a.csv")
+    entropie("obfuscate", visits, *codes, "--mechanism", "rr", "--theta", "0.4", "--out", "b.csv")
+    lines = Path("a.csv").read_text().splitlines(keepends=True)
+    Path("mixed.csv").write_text("".join(lines + Path("b.csv").read_text().splitlines(keepends=True)[1:3]))
+    Path("outside.csv").write_text(lines[0] + lines[1].rsplit(",", 1)[0] + ",6\n")
+    Path("empty.csv").write_text("")
+    Path("cut.npz").write_bytes(b"PK\x03\x04 not really")
+    Path("bad.json").write_text('{"schema":"entropie.parameters","version":1,"kind":"rr","epsilon":2}')
+    Path("garbage.json").write_bytes(b"\xff\xfe\x00")
+    mine = ["--parameters", "a.csv.parameters.json"]
+    other = json.loads(entropie("estimate", "b.csv", "--parameters", "b.csv.parameters.json", "--json").out)
+    cases = [
+        (["mixed.csv", *mine], f"Row 20001 of mixed.csv was made under parameters {other['parameters_id'][:16]}, "),
+        (["outside.csv", *mine], "Row 1 of column `report` is 6, outside the domain 0 to 5."),
+        (["empty.csv", *mine], "File empty.csv is empty"),
+        (["none.csv", *mine], "File none.csv does not exist"),
+        (["cut.npz", *mine], "Counts file cut.npz is damaged or not a counts file"),
+        (["a.csv"], "Give --parameters FILE, the parameter document the reports were made under."),
+        (["a.csv", "--parameters", "none.json"], "Parameter document none.json does not exist; check the name."),
+        (["a.csv", "--parameters", "bad.json"], "The parameter document has an unknown field `epsilon`"),
+        (["a.csv", "--parameters", "garbage.json"], "Parameter document garbage.json is not a text file."),
+        (["a.csv", *mine, "--item", "zoo"], "Parameter `item` must be item codes from 0 to 5"),
+        (["a.csv", *mine, "--item", "6"], "Parameter `items` must be item codes from 0 to 5, got 6 instead."),
+        (["a.csv", *mine, "--level", "1.5"], "Parameter `level` must be a share between 0 and 1, got 1.5 instead."),
+        (["a.csv", *mine, "--top", "0"], "Parameter `top` must be a whole number of at least 1, got 0 instead."),
+    ]
+    for arguments, sentence in cases:
+        ran = entropie("estimate", *arguments, "--out", "e.csv")
+        assert (ran.code, ran.out) == (2, ""), arguments
+        assert ran.err.startswith(f"entropie: {sentence}"), (arguments, ran.err)
+        assert ran.err.count("\n") == 1, ran.err
+        assert not Path("e.csv").exists()
+
+
+def test_reports_of_pure_noise_cannot_be_estimated(entropie, visits):
+    entropie(
+        "obfuscate", visits, "--column", "code", "--domain", "6", "--mechanism", "rr", "--theta", "0", "--out", "a.csv"
+    )
+    ran = entropie("estimate", "a.csv", "--parameters", "a.csv.parameters.json")
+    assert ran.code == 2
+    assert ran.err.startswith("entropie: The mechanism sends pure noise")
+
+
+def test_an_id_that_looks_like_a_number_stays_text(entropie, visits, monkeypatch):
+    monkeypatch.setattr("entropie.data.reports.short_id", lambda mechanism: "12345678901234e5")
+    entropie(
+        "obfuscate", visits, "--column", "code", "--domain", "6", "--mechanism", "rr", "--theta", "1", "--out", "a.csv"
+    )
+    assert entropie("estimate", "a.csv", "--parameters", "a.csv.parameters.json").code == 0
+
+
+def test_interrupt_leaves_nothing(entropie, visits, monkeypatch, tmp_path):
+    before = {path.name for path in tmp_path.iterdir()}
+
+    def interrupted(built, seed):
+        def draw(codes):
+            raise KeyboardInterrupt
+
+        return draw
+
+    monkeypatch.setattr(obfuscate_command, "_drawer", interrupted)
+    ran = entropie("obfuscate", visits, "--column", "code", "--domain", "6", *RR, "--out", "a.parquet")
+    assert (ran.code, ran.err) == (130, "entropie: Stopped; nothing was written.\n")
+    assert {path.name for path in tmp_path.iterdir()} == before
