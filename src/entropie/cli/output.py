@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -32,11 +33,13 @@ def bits(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent; close to 0 or 100 % as many digits as tell it apart from them."""
+    """A share in percent; close to 0 or 100 % with as many digits as tell it apart from them."""
     edge = min(share, 1.0 - share)
     if edge <= 0.0:
         return f"{share * 100:.0f}{_PERCENT}"
-    digits = min(12, max(2, 2 - math.floor(math.log10(edge * 100))))
+    digits = max(2, 2 - math.floor(math.log10(edge * 100)))
+    if digits > 9:
+        return f"almost 100{_PERCENT}" if share > 0.5 else f"{share * 100:.2g}{_PERCENT}"
     return f"{share * 100:.{digits}f}{_PERCENT}"
 
 
@@ -60,7 +63,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def paragraph(text: str) -> str:
     """Text broken into lines that fit a terminal."""
-    return click.wrap_text(" ".join(text.split()), width=88)
+    return click.wrap_text(re.sub(r"[ \n]+", " ", text), width=88)
 
 
 @contextlib.contextmanager

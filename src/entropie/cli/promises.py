@@ -120,7 +120,7 @@ def promise_text(promise: Guarantee) -> str:
     rows += [
         ["maximal leakage", output.bits(promise.max_leakage_bits), ""],
         ["information about any one user", output.bits(promise.per_user_bits), ""],
-        ["probability any report gives a user", output.percent(promise.posterior_max), ""],
+        ["certainty about a user, at most", output.percent(promise.posterior_max), ""],
         ["share of the data's information kept", output.percent(promise.contraction), ""],
     ]
     best = promise.prior_max or 1.0 / users
@@ -136,7 +136,7 @@ def promise_text(promise: Guarantee) -> str:
     )
     if promise.posterior_max > 0.5:
         meaning += (
-            f" It is an average: one lucky report may point to a person with up to "
+            f" It is an average: what one person sends may point to her with up to "
             f"{output.percent(promise.posterior_max)} certainty."
         )
     return "\n".join(

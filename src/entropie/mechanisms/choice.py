@@ -22,7 +22,7 @@ from entropie.mechanisms import parameters, probability
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
 from entropie.mechanisms.values import checked_value, checked_values
-from entropie.theory import checks, composition, fano, paper
+from entropie.theory import any_mechanism, checks, composition, fano, paper
 from entropie.theory.guarantee import ChannelParameters, Guarantee
 from entropie.theory.loss import CountingRates
 
@@ -136,7 +136,7 @@ class RandomChoice:
             list_error=1.0 - success(list_size, "list_error"),
             max_leakage_bits=min(math.log2(users), reports * math.log2(self._mean(_leaked(parts)))),
             per_user_bits=reports * mean("per_user_bits"),
-            posterior_max=1.0 / (1.0 + (users - 1) * math.exp(-budget * reports)),
+            posterior_max=any_mechanism.posterior_max(users, budget, reports, prior_max),
             contraction=mean("contraction"),
         )
 

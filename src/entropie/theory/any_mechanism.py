@@ -34,8 +34,9 @@ def contraction(epsilon: float) -> float:
     return math.tanh(checks.epsilon_value(epsilon) / 2.0) ** 2
 
 
-def posterior_max(users: int, epsilon: float, reports: int = 1) -> float:
-    """Largest Pr(u|y) after t reports, uniform prior: w^t/(w^t + n - 1)."""
+def posterior_max(users: int, epsilon: float, reports: int = 1, prior_max: float | None = None) -> float:
+    """Largest Pr(u|y) after t reports: w^t p/(w^t p + 1 - p) for a user of probability p, 1/n unless told."""
     users = checks.whole_number("users", users)
     budget = checks.epsilon_value(epsilon) * checks.whole_number("reports", reports)
-    return 1.0 / (1.0 + (users - 1) * math.exp(-budget))
+    odds = users - 1.0 if prior_max is None else 1.0 / checks.prior_max_value(prior_max, users) - 1.0
+    return 1.0 / (1.0 + odds * math.exp(-budget))

@@ -61,7 +61,7 @@ class Guarantee:
     list_error             certified error of an attacker who may name `list_size` people
     max_leakage_bits       order-infinity information
     per_user_bits          worst information about a single user over users and priors (infinite without noise)
-    posterior_max          largest probability that any report can give to one user, users equally likely before
+    posterior_max          largest probability that a user's reports can give her, who had prior_max (or 1/n) before
     contraction            eta of I(U;Y) <= eta I(U;X), for one report
     *_ideal_hash           local hashing only: exact value if the hash were ideal
     """
@@ -183,7 +183,7 @@ def guarantee(
         list_error=1.0 - certified_success(channel, users, reports, list_size, prior_max),
         max_leakage_bits=worst_case.composed_bits(_leakage_bits(channel, users), users, reports),
         per_user_bits=reports * _per_user_bits(channel),
-        posterior_max=any_mechanism.posterior_max(users, eps, reports),
+        posterior_max=any_mechanism.posterior_max(users, eps, reports, prior_max),
         contraction=_contraction(channel),
         alpha_bits_ideal_hash=None if g is None else _ideal_alpha_bits(channel, users, reports),
         bayes_error_ideal_hash=_ideal_bayes_error(channel, users, reports, prior_max),
