@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import entropie
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,12 +22,8 @@ def test_every_public_name_is_there_and_listed():
 
 
 def test_unknown_names_are_refused():
-    try:
+    with pytest.raises(AttributeError, match="nonsense"):
         entropie.nonsense  # noqa: B018
-    except AttributeError as problem:
-        assert "nonsense" in str(problem)
-    else:
-        raise AssertionError
 
 
 def loaded_by(statement: str) -> set[str]:
