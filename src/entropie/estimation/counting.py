@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from entropie.estimation.parallel import in_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,14 +22,18 @@ ITEM_TESTS_PER_REPORT = 64
 REPORTS_PER_TASK = 1 << 17
 
 
-def value_supports(values: NDArray[np.unsignedinteger], domain_size: int, items: Words | None) -> NDArray[np.int64]:
+def value_supports(values: NDArray[np.uint64], domain_size: int, items: Words | None) -> Supports:
     """How many reports name each item."""
     if items is None:
-        return np.bincount(values, minlength=domain_size)
+        from entropie.kernels.counting import count_values
+
+        supports = np.zeros(domain_size, np.uint32)
+        count_values(values, supports)
+        return supports
     place = np.searchsorted(items, values)
     place[place == len(items)] = 0
     found = items[place] == values
-    return np.bincount(place[found], minlength=len(items))
+    return np.bincount(place[found], minlength=len(items)).astype(np.uint32)
 
 
 def hashed_supports(
@@ -82,21 +86,15 @@ def _in_threads(
     threads: int | None,
 ) -> Supports:
     """Give every thread its own counters and an equal share of the reports, then add the counters."""
-    total = len(reports[0])
-    workers = max(1, min(threads or os.cpu_count() or 1, total // 1024))
-    cuts = np.linspace(0, total, workers + 1).astype(int)
 
-    def share(worker: int) -> Supports:
+    def share(part: slice) -> Supports:
         supports = np.zeros(size, np.uint32)
-        for begin in range(cuts[worker], cuts[worker + 1], REPORTS_PER_TASK):
-            part = slice(begin, min(begin + REPORTS_PER_TASK, cuts[worker + 1]))
-            count(reports[0][part], reports[1][part], reports[2][part], supports)
+        for begin in range(part.start, part.stop, REPORTS_PER_TASK):
+            task = slice(begin, min(begin + REPORTS_PER_TASK, part.stop))
+            count(reports[0][task], reports[1][task], reports[2][task], supports)
         return supports
 
-    if workers == 1:
-        return share(0)
-    with ThreadPoolExecutor(workers) as pool:
-        first, *rest = pool.map(share, range(workers))
+    first, *rest = in_parallel(share, len(reports[0]), 1024, threads)
     for supports in rest:
         first += supports
     return first

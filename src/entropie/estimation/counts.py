@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from entropie.atomic import replacing
 from entropie.errors import InvalidInput, InvalidParameter, ParametersMismatch
 
+Counters = NDArray[np.uint32] | NDArray[np.int64]
+"""32 bits while there are fewer than 2^32 reports, since none counts an item twice; 64 bits from then on."""
+
 FORMAT_VERSION = 1
 LARGEST_TABLE = 2**30
 """Counting every item needs a counter per item; beyond this many (8 GB) a list of items must be given."""
@@ -38,12 +41,15 @@ class Counts:
         self.domain_size = domain_size
         self.items = None if items is None else checked_items(items, domain_size)
         size = domain_size if self.items is None else len(self.items)
-        self.counts: NDArray[np.int64] = np.zeros(size, np.int64)
+        self.counts: Counters = np.zeros(size, np.uint32)
         self.reports = 0
 
-    def add_supports(self, supports: NDArray[np.int64] | NDArray[np.uint32], reports: int) -> None:
-        """Add what `reports` more reports support."""
-        self.counts += supports
+    def add_supports(self, supports: Counters, reports: int) -> None:
+        """Add what `reports` more reports support; the array is kept, so the caller must not change it later."""
+        if self.reports == 0:
+            self.counts = supports
+        else:
+            self.counts = _added(self.counts, supports, self.reports + reports)
         self.reports += reports
 
     def merge(self, other: Counts) -> Counts:
@@ -56,8 +62,8 @@ class Counts:
             raise InvalidInput("Counts of different lists of items cannot be merged; count the same items in both.")
         both = Counts.__new__(Counts)
         both.parameters, both.domain_size, both.items = self.parameters, self.domain_size, self.items
-        both.counts = self.counts + other.counts
         both.reports = self.reports + other.reports
+        both.counts = _added(self.counts.copy(), other.counts, both.reports)
         return both
 
     def _counted(self) -> NDArray[np.uint64]:
@@ -99,6 +105,14 @@ class Counts:
                 raise
             raise InvalidInput(f"Counts file {path} is damaged or not a counts file ({problem}).") from None
         return counts
+
+
+def _added(counts: Counters, more: Counters, reports: int) -> Counters:
+    """The sum, in place where the type of `counts` can hold this many reports."""
+    if counts.dtype == np.uint32 and reports >= 2**32:
+        counts = counts.astype(np.int64)
+    counts += more.astype(counts.dtype, copy=False)
+    return counts
 
 
 def checked_items(items: ArrayLike, domain_size: int) -> NDArray[np.uint64]:
