@@ -7,9 +7,11 @@ import sys
 import click
 
 from entropie._version import __version__
+from entropie.cli.assess import assess, demo
 from entropie.cli.estimate import estimate
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.promises import calibrate, guarantee
+from entropie.cli.scores import scores
 from entropie.errors import EntropieError, Unreachable
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -24,7 +26,7 @@ def cli() -> None:
     """
 
 
-for command in (guarantee, calibrate, obfuscate, estimate):
+for command in (demo, assess, scores, guarantee, calibrate, obfuscate, estimate):
     cli.add_command(command)
 
 

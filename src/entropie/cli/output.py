@@ -78,4 +78,10 @@ def progress_bar(title: str) -> Iterator[Any]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+
+        def show(share: float, stage: str | None = None) -> None:
+            if stage is not None:
+                bar.reset(task, description=stage)
+            bar.update(task, completed=share)
+
+        yield show

@@ -1,1 +1,1 @@
-"""."""
+"""Events: reading, encoding, filtering and splitting what people did."""

@@ -117,7 +117,10 @@ def _added(counts: Counters, more: Counters, reports: int) -> Counters:
 
 def checked_items(items: ArrayLike, domain_size: int) -> NDArray[np.uint64]:
     """Sorted distinct item codes, each inside the domain."""
-    codes = np.asarray(items)
+    try:
+        codes = np.asarray(items)
+    except ValueError:  # lists of different lengths
+        codes = np.empty((0, 0))
     if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "ui":
         raise InvalidParameter("Parameter `items` must be a non-empty list of item codes.")
     if codes.min() < 0 or int(codes.max()) >= domain_size:

@@ -51,14 +51,21 @@ class RandomChoice:
     """Part i is used with probability weight_numerators[i] / 2^64."""
 
     def __init__(self, parts: Sequence[Mechanism], weights: Sequence[float | Fraction]) -> None:
-        shares = [Fraction(weight) for weight in weights]
-        if len(parts) != len(shares) or not parts or min(shares) < 0 or abs(float(sum(shares)) - 1.0) > 1e-9:
-            raise InvalidParameter("Parameter `weights` must be one probability per mechanism, with sum 1.")
+        rule = "Parameter `weights` must be one probability per mechanism, with sum 1."
+        try:
+            shares = [Fraction(weight) for weight in weights]
+            members = tuple(parts)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidParameter(rule) from None
+        if len(members) != len(shares) or not members or min(shares) < 0 or abs(float(sum(shares)) - 1.0) > 1e-9:
+            raise InvalidParameter(rule)
         numerators = [math.floor(share * probability.ONE / sum(shares)) for share in shares]
-        numerators[-1] += probability.ONE - sum(numerators)
-        self._set(tuple(parts), tuple(numerators))
+        numerators[shares.index(max(shares))] += probability.ONE - sum(numerators)
+        self._set(members, tuple(numerators))
 
     def _set(self, parts: tuple[Mechanism, ...], numerators: tuple[int, ...]) -> None:
+        if not all(hasattr(part, "to_parameters") for part in parts):
+            raise InvalidParameter("Parameter `parts` must be mechanisms.")
         if len({part.domain_size for part in parts}) != 1:
             raise InvalidParameter("Parameter `parts` must be mechanisms over the same domain.")
         if any(isinstance(part, RandomChoice) for part in parts):
@@ -173,11 +180,11 @@ class RandomChoice:
     def count(self, reports: ChosenReports, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
         """Count a batch of reports, `into` earlier counts if given (which then grow)."""
         counts = parameters.counts_for(self, into, items)
-        if len(reports.parts) != len(self.parts):
-            raise InvalidInput(f"Reports must have {len(self.parts)} parts, got {len(reports.parts)}.")
-        for part, own in zip(self.parts, reports.parts, strict=True):
-            counted = part.count(own, items=counts.items)
-            counts.add_supports(counted.counts, counted.reports)
+        if not isinstance(reports, ChosenReports) or len(reports.parts) != len(self.parts):
+            raise InvalidInput(f"Reports of a random choice must be `ChosenReports` with {len(self.parts)} parts.")
+        counted = [part.count(own, items=counts.items) for part, own in zip(self.parts, reports.parts, strict=True)]
+        for own in counted:
+            counts.add_supports(own.counts, own.reports)
         return counts
 
     def estimate(self, reports: ChosenReports, items: ArrayLike | None = None) -> Estimates:

@@ -25,10 +25,16 @@ class HashFamily:
     hash_size: int
 
     def __post_init__(self) -> None:
-        checks.whole_number("hash_size", self.hash_size, at_least=2)
-        if not self.hash_size <= self.prime < LARGEST_PRIME_BOUND or not is_prime(self.prime):
-            rule = f"a prime number from the hash size ({self.hash_size}) to 2^62"
+        hash_size = checks.whole_number("hash_size", self.hash_size, at_least=2)
+        rule = f"a prime number from the hash size ({hash_size}) to 2^62"
+        try:
+            prime = checks.whole_number("prime", self.prime, hash_size, LARGEST_PRIME_BOUND)
+        except InvalidParameter:
+            raise InvalidParameter.of("prime", rule, self.prime) from None
+        if not is_prime(prime):
             raise InvalidParameter.of("prime", rule, self.prime)
+        object.__setattr__(self, "hash_size", hash_size)
+        object.__setattr__(self, "prime", prime)
 
     @classmethod
     def smallest(cls, domain_size: int, hash_size: int) -> HashFamily:
@@ -60,6 +66,10 @@ class HashFamily:
         """The items x < domain_size with h(x) = y, sorted, in O(k/g + log P)."""
         from entropie.kernels.modular import preimages
 
+        a = checks.whole_number("a", a, 1, self.prime - 1)
+        b = checks.whole_number("b", b, 0, self.prime - 1)
+        y = checks.whole_number("y", y, 0, self.hash_size - 1)
+        domain_size = checks.whole_number("domain_size", domain_size, 1, self.prime)
         inverse = pow(self.hash_size, -1, self.prime) if self.hash_size < self.prime else 1
         u = np.uint64
         family = (u(self.prime), u(self.hash_size), u(inverse))

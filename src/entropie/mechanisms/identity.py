@@ -27,7 +27,8 @@ class Identity:
     domain_size: int
 
     def __post_init__(self) -> None:
-        checks.whole_number("domain_size", self.domain_size, at_least=2)
+        size = checks.whole_number("domain_size", self.domain_size, at_least=2)
+        object.__setattr__(self, "domain_size", size)
 
     @property
     def theta(self) -> float:

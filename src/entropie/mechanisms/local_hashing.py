@@ -165,10 +165,10 @@ class LocalHashing:
         return counts
 
     def _checked(self, reports: HashedReports) -> HashedReports:
-        a, b, y = (
-            checked_values(column, bound)
-            for column, bound in zip(reports, (self.family.prime, self.family.prime, self.hash_size), strict=True)
-        )
+        if not isinstance(reports, tuple | list) or len(reports) != 3:
+            raise InvalidInput("Reports of local hashing must be three columns: a, b and y.")
+        bounds = (self.family.prime, self.family.prime, self.hash_size)
+        a, b, y = (checked_values(column, bound) for column, bound in zip(reports, bounds, strict=True))
         if not len(a) == len(b) == len(y):
             raise InvalidInput(f"Reports must have as many a as b and y, got {len(a)}, {len(b)} and {len(y)}.")
         if len(a) and a.min() == 0:

@@ -13,10 +13,11 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from entropie.errors import InvalidInput, ParametersMismatch
-from entropie.estimation.counts import Counts
+from entropie.estimation.counts import Counts, checked_items
 
 if TYPE_CHECKING:
     from entropie.mechanisms.mechanism import Mechanism
@@ -40,12 +41,16 @@ def from_document(text: str) -> Mechanism:
     """The mechanism a document describes; the document may be laid out differently, but not say more or less."""
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats)
-    except json.JSONDecodeError as problem:
+    except (json.JSONDecodeError, RecursionError) as problem:
         raise InvalidInput(f"The parameter document is not JSON ({problem}).") from None
+    except ValueError as problem:
+        if isinstance(problem, InvalidInput):
+            raise
+        raise InvalidInput("The parameter document holds a number that is too long to be one of its fields.") from None
     if not isinstance(fields, dict) or fields.pop("schema", None) != SCHEMA:
         raise InvalidInput(f'The parameter document must be a JSON object with "schema": "{SCHEMA}".')
     version = fields.pop("version", None)
-    if isinstance(version, bool) or version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise InvalidInput(f"The parameter document has version {version!r}, this program reads {VERSION}.")
     return from_fields(fields)
 
@@ -96,6 +101,10 @@ def counts_for(mechanism: Mechanism, into: Counts | None, items: ArrayLike | Non
         return Counts(document, mechanism.domain_size, items)
     if into.parameters != document:
         raise ParametersMismatch("These counts were made under other parameters; start new ones with `into=None`.")
+    if items is not None and (
+        into.items is None or not np.array_equal(checked_items(items, into.domain_size), into.items)
+    ):
+        raise InvalidInput("These counts are of other items; leave `items` out to go on with the same ones.")
     return into
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.errors import InvalidParameter
 from entropie.theory import checks
 from entropie.theory.special import LARGE_EPSILON
 
@@ -25,9 +26,11 @@ _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN
 
 def numerator_of_theta(theta: float | Fraction) -> int:
     """T = floor(theta 2^64), exactly."""
-    if not isinstance(theta, Fraction):
-        theta = Fraction(checks.theta_value(theta))
-    return math.floor(theta * ONE)
+    if isinstance(theta, Fraction):
+        if not 0 <= theta <= 1:
+            raise InvalidParameter.of("theta", "a probability from 0 to 1", theta)
+        return math.floor(theta * ONE)
+    return math.floor(Fraction(checks.theta_value(theta)) * ONE)
 
 
 def numerator_of_epsilon(epsilon: float, size: int) -> int:
@@ -42,8 +45,13 @@ def numerator_of_epsilon(epsilon: float, size: int) -> int:
 
 
 def epsilon_of_numerator(numerator: int, size: int) -> float:
-    """ln(1 + size T/(2^64-T)): the budget that is really kept; infinite when the truth is always told."""
-    return math.inf if numerator == ONE else math.log1p(size * numerator / (ONE - numerator))
+    """ln(1 + size T/(2^64-T)), rounded down: the budget really kept; infinite when the truth is always told."""
+    if numerator == ONE:
+        return math.inf
+    with decimal.localcontext(_CONTEXT):
+        budget = (1 + Decimal(size * numerator) / (ONE - numerator)).ln()
+    nearest = float(budget)
+    return math.nextafter(nearest, 0.0) if Decimal(nearest) > budget else nearest
 
 
 def happens(numerator: int, words: NDArray[np.uint64]) -> NDArray[np.bool_]:

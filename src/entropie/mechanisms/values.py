@@ -17,7 +17,12 @@ def checked_value(value: object, domain_size: int) -> int:
 
 def checked_values(values: ArrayLike, domain_size: int) -> NDArray[np.uint64]:
     """Many item codes, all inside the domain."""
-    codes = np.asarray(values)
+    try:
+        codes = np.asarray(values)
+    except ValueError:
+        raise InvalidInput(
+            "Values must be a plain list of item codes, got lists of different lengths instead."
+        ) from None
     if codes.ndim != 1 or (codes.size and codes.dtype.kind not in "ui"):
         raise InvalidInput(
             f"Values must be a list of item codes (whole numbers from 0 to {domain_size - 1}), "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from entropie.theory import checks
-from entropie.theory.special import binomial_upper_tail, lie_probability, theta_of
+from entropie.theory.special import LARGE_EPSILON, binomial_upper_tail, lie_probability, theta_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,10 @@ def local_hashing_rates(hash_size: int, epsilon: float, collision: float) -> Cou
 
 def randomized_response_l2(probability: float, users: int, domain_size: int, epsilon: float) -> float:
     """The paper's form: (k+w-2)/(n(w-1)^2) + p (k-2)/(n(w-1)); equal to the variance above."""
-    lift = math.expm1(checks.epsilon_value(epsilon))
+    epsilon = checks.epsilon_value(epsilon)
+    if epsilon == 0.0 or epsilon > LARGE_EPSILON:
+        return math.inf if epsilon == 0.0 else 0.0
+    lift = math.expm1(epsilon)
     return ((domain_size + lift - 1) / lift + probability * (domain_size - 2)) / lift / users
 
 
@@ -63,7 +66,12 @@ def local_hashing_l2(probability: float, users: int, hash_size: int, epsilon: fl
 
     Zg^2/(n(w-1)^2(g-1)) + p (g^2-2g-w+1)/(n(w-1)(g-1)).
     """
-    lift = math.expm1(checks.epsilon_value(epsilon))
+    epsilon = checks.epsilon_value(epsilon)
+    if epsilon == 0.0:
+        return math.inf
+    if epsilon > LARGE_EPSILON:
+        return (1.0 - probability) / (hash_size - 1) / users
+    lift = math.expm1(epsilon)
     noise = ((hash_size + lift) / lift) ** 2 / (hash_size - 1)
     return (noise + probability * ((hash_size - 2) * hash_size / lift - 1.0) / (hash_size - 1)) / users
 

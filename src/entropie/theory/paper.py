@@ -62,9 +62,10 @@ def alpha_bits_for(bayes_error: float, users: int, prior_max: float | None = Non
     """Inverse of `bayes_error`: the information that still promises this error."""
     wanted = checks.bayes_error_value(bayes_error)
     users = checks.whole_number("users", users)
-    bits = (1.0 - wanted) * _prior_bits(users, prior_max) - 1.0
+    prior_bits = _prior_bits(users, prior_max)
+    bits = (1.0 - wanted) * prior_bits - 1.0
     if bits < 0.0:
-        largest = max(0.0, 1.0 - 1.0 / _prior_bits(users, prior_max)) if users > 1 else 0.0
+        largest = max(0.0, 1.0 - 1.0 / prior_bits) if prior_bits > 0.0 else 0.0
         raise Unreachable(
             f"The paper's bound promises a Bayes error of at most {largest:.6g} for {users} users, "
             f"{wanted:.6g} was asked; use the exact bound instead."

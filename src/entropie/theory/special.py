@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 LN2 = math.log(2.0)
 
@@ -109,24 +109,43 @@ def binomial_expectation(f: Callable[[int], float], trials: int, probability: fl
 
 
 def binomial_upper_tail(first: int, trials: int, probability: float) -> float:
-    """Pr(N >= first); summed term by term where it is small, so that 1 - (almost 1) never happens."""
+    """Pr(N >= first) for N ~ Bin(trials, probability): the first term times a continued fraction.
+
+    That is the incomplete beta function I_p(first, trials-first+1), whose fraction converges fast away from the mean;
+    on the near side of the mean the other tail is taken from 1.
+    """
     if first <= 0:
         return 1.0
+    if first > trials or probability <= 0.0:
+        return 0.0
+    if probability >= 1.0:
+        return 1.0
     if first <= trials * probability:
-        lower = range(first - 1, -1, -1)
-        return max(0.0, 1.0 - _sum_until_negligible(lower, trials, probability))
-    return _sum_until_negligible(range(first, trials + 1), trials, probability)
+        return 1.0 - binomial_upper_tail(trials - first + 1, trials, 1.0 - probability)
+    return min(
+        1.0, binomial_pmf(first, trials, probability) * (1.0 - probability) * _beta_fraction(first, trials, probability)
+    )
 
 
-def _sum_until_negligible(counts: Iterable[int], trials: int, probability: float) -> float:
-    """Sum of the probabilities of these counts, which lead away from the mean."""
-    total = 0.0
-    for count in counts:
-        mass = binomial_pmf(count, trials, probability)
-        total += mass
-        if mass <= 1e-18 * total:
+def _beta_fraction(first: int, trials: int, probability: float) -> float:
+    """The continued fraction of I_p(a, b), a = first, b = trials-first+1, by Lentz's method."""
+    a, b = float(first), float(trials - first + 1)
+    tiny = 1e-300
+    c, d = 1.0, 1.0 - (a + b) * probability / (a + 1.0)
+    d = 1.0 / (d if abs(d) > tiny else tiny)
+    value = d
+    for m in range(1, 100_000):
+        even = m * (b - m) * probability / ((a + 2 * m - 1.0) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * probability / ((a + 2 * m) * (a + 2 * m + 1.0))
+        for step in (even, odd):
+            d = 1.0 + step * d
+            d = 1.0 / (d if abs(d) > tiny else tiny)
+            c = 1.0 + step / c
+            c = c if abs(c) > tiny else tiny
+            value *= c * d
+        if abs(c * d - 1.0) < 1e-16:
             break
-    return total
+    return value
 
 
 def largest_where(holds: Callable[[float], bool], low: float, high: float) -> float:

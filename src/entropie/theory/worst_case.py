@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from entropie.errors import InvalidParameter
 from entropie.theory import checks, local_hashing, randomized_response
-from entropie.theory.special import LN2, binomial_points, theta_of
+from entropie.theory.special import LARGE_EPSILON, LN2, binomial_expectation, binomial_points, theta_of
 
 # Near order 1 and for small budgets the quantity is a difference of numbers equal to fifty digits and more.
 _CONTEXT = decimal.Context(prec=100, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -22,7 +22,7 @@ def order_pie_bits(users: int, domain_size: int, epsilon: float, order: float) -
     m = min(users, domain_size)
     if _checked_order(order) == 1.0:
         return randomized_response.alpha_bits(users, domain_size, epsilon)
-    if math.isinf(order) or math.isinf(epsilon):
+    if math.isinf(order) or epsilon > LARGE_EPSILON:
         return max_leakage_bits(users, domain_size, epsilon)
     with decimal.localcontext(_CONTEXT):
         excess = m * _excess(Decimal(1) / m, epsilon, order) / (domain_size + _lift(epsilon, 1.0))
@@ -34,8 +34,11 @@ def order_pie_bits_ideal_hash(users: int, domain_size: int, hash_size: int, epsi
     m = min(users, domain_size)
     if _checked_order(order) == 1.0:
         return local_hashing.alpha_bits_ideal(users, domain_size, hash_size, epsilon)
-    if math.isinf(order) or math.isinf(epsilon):
+    if math.isinf(order):
         return max_leakage_bits_ideal_hash(users, domain_size, hash_size, epsilon)
+    if epsilon > LARGE_EPSILON:
+        root = binomial_expectation(lambda count: (count / m) ** (1.0 / order), m, 1.0 / hash_size)
+        return order / (order - 1.0) * math.log2(hash_size * root)
     with decimal.localcontext(_CONTEXT):
         points = binomial_points(m, 1.0 / hash_size)
         mean = sum((Decimal(w) * _excess(Decimal(count) / m, epsilon, order) for count, w in points), Decimal(0))

@@ -1,0 +1,1 @@
+"""What an adversary does: user models, matchers, all-pairs scoring, decision."""

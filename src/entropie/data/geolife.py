@@ -1,0 +1,94 @@
+"""GeoLife's tree of .plt files as a table: a point becomes the cell it lies in, a stay in a cell one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from entropie.data.files import HashedFile, InputFile, combined_digest
+from entropie.data.grid import Grid
+from entropie.data.rejects import Rejects
+from entropie.data.tables import Advance, Chosen
+from entropie.data.text import Dialect, read_text
+from entropie.errors import InvalidInput
+
+__all__ = ["GeolifeTable"]
+
+_FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
+_HEADER_LINES = 6
+_WANTED = ("latitude", "longitude", "date", "time")
+
+
+class GeolifeTable:
+    """Every `<user>/Trajectory/<start>.plt` below a folder; user is the folder's name, item the cell."""
+
+    columns: tuple[str, ...] = ("user", "cell", "time")
+
+    def __init__(self, name: str, paths: Sequence[Path], grid: Grid) -> None:
+        self.name = name
+        self._grid = grid
+        self._paths = [path for path in paths if path.parent.name == "Trajectory"]
+        if not self._paths:
+            raise InvalidInput(f"{name} holds no <user>/Trajectory/*.plt; name GeoLife's folder Data.")
+        self._digests: list[tuple[str, str]] = []
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Cells are numbers, the rest is text."""
+        return pa.int64() if column == "cell" else pa.string()
+
+    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+        """Read one trajectory after the other."""
+        dialect = Dialect(",", False, _FIELDS, (), _HEADER_LINES, quoted=False)
+        for done, path in enumerate(self._paths):
+            file = InputFile(path)
+            user = path.parent.parent.name
+            last = -1
+            with HashedFile(path) as opened:
+                for points in read_text(file, opened, dialect, _WANTED, rejects):
+                    batch, last = self._events(user, points, last, rejects)
+                    yield batch.select(list(columns.values())).rename_columns(list(columns))
+                self._digests.append((f"{user}/{path.name}", opened.sha256()))
+            advance((done + 1) / len(self._paths))
+
+    def sha256(self) -> str:
+        """Digest of the listing of the files."""
+        return combined_digest(self._digests)
+
+    def hint(self) -> str:
+        """Nothing to add: the columns are this class's own."""
+        return ""
+
+    def _events(self, user: str, points: pa.RecordBatch, last: int, rejects: Rejects) -> tuple[pa.RecordBatch, int]:
+        """Turn points into entries to cells, given the cell of the point before."""
+        cells = self._grid.cells(_floats(points.column("latitude")), _floats(points.column("longitude")))
+        on_earth = cells >= 0
+        rejects.add_dirty("no place on Earth", int(np.count_nonzero(~on_earth)))
+        cells = cells[on_earth]
+        entered = np.diff(cells, prepend=last) != 0
+        rejects.excluded["same cell as the point before"] += int(np.count_nonzero(~entered))
+        points = points.filter(pa.array(on_earth)).filter(pa.array(entered))
+        rejects.accepted -= int(np.count_nonzero(~on_earth))
+        times = pc.binary_join_element_wise(points.column("date"), points.column("time"), "T")
+        users = pa.array([user] * len(times), pa.string())
+        batch = pa.RecordBatch.from_arrays([users, pa.array(cells[entered]), times], names=list(self.columns))
+        return batch, int(cells[-1]) if cells.size else last
+
+
+def _floats(column: pa.Array) -> NDArray[np.float64]:
+    """Read numbers; what is none becomes NaN."""
+    try:
+        return np.asarray(column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return np.array([_float(text) for text in column.to_pylist()], np.float64)
+
+
+def _float(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")

@@ -1,0 +1,53 @@
+"""Rows that cannot be used, counted by reason, so that nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from entropie.errors import InvalidInput
+
+__all__ = ["Rejects"]
+
+# A file of nothing but bad lines must fail soon, however long it is.
+_GIVE_UP_AFTER = 100_000
+
+
+class Rejects:
+    """Counts of rows left out: `dirty` ones speak against the file, `excluded` ones fall to a rule."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.dirty: Counter[str] = Counter()
+        self.excluded: Counter[str] = Counter()
+        self.first: dict[str, str] = {}
+        self.accepted = 0
+
+    def add_dirty(self, reason: str, count: int = 1, example: str | None = None) -> None:
+        """Count rows that cannot be used; stop a hopeless file early."""
+        if count == 0:
+            return
+        self.dirty[reason] += count
+        if example is not None:
+            self.first.setdefault(reason, example)
+        total = self.dirty.total()
+        if total >= _GIVE_UP_AFTER and total > self.accepted:
+            raise InvalidInput(
+                f"More than half of {self.name} cannot be used ({self.summary()}); is it a table of events?"
+            )
+
+    def check_share(self, rows: int, limit: float) -> None:
+        """Raise if too large a share of all rows is dirty."""
+        dirty = self.dirty.total()
+        if rows and dirty > limit * rows:
+            raise InvalidInput(
+                f"{dirty:,} of {rows:,} rows of {self.name} ({dirty / rows:.2%}) cannot be used "
+                f"({self.summary()}), more than the limit of {limit:.2%}; "
+                "clean the file, or raise --max-dirty-share."
+            )
+
+    def summary(self) -> str:
+        """List what was left out by reason, the most frequent first, with an example where there is one."""
+        return ", ".join(
+            f"{reason}: {count:,}" + (f", first {self.first[reason]!r}" if reason in self.first else "")
+            for reason, count in (self.dirty + self.excluded).most_common()
+        )

@@ -1,0 +1,112 @@
+"""Which column is the user, the item, the time: as named, as the preset says, or guessed from the name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from entropie.errors import InvalidInput
+
+__all__ = ["ColumnChoice", "Role", "choose_columns", "describe_choices"]
+
+Role = Literal["user", "item", "time", "rating"]
+
+# Letters and digits of the name alone, lower case; the first synonym found wins.
+_SYNONYMS: dict[Role, tuple[str, ...]] = {
+    "user": (
+        *("user", "userid", "uid", "username", "usernum", "person", "personid", "customer", "customerid"),
+        *("visitor", "visitorid", "member", "memberid", "subject", "subjectid", "subscriber", "subscriberid"),
+        *("account", "accountid", "client", "clientid", "device", "deviceid", "patient", "patientid", "reviewerid"),
+    ),
+    "item": (
+        *("item", "itemid", "venue", "venueid", "location", "locationid", "place", "placeid", "poi", "poiid"),
+        *("movie", "movieid", "product", "productid", "asin", "business", "businessid", "song", "songid"),
+        *("track", "trackid", "artist", "artistid", "book", "bookid", "isbn", "article", "articleid"),
+        *("page", "pageid", "url", "cell", "cellid", "station", "stationid"),
+    ),
+    "time": (
+        *("time", "timestamp", "datetime", "utctime", "utctimestamp", "checkintime", "eventtime"),
+        *("unixtime", "unixreviewtime", "ts", "date", "createdat", "visittime"),
+    ),
+    "rating": ("rating", "ratings", "stars", "score", "overall"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """One role, the column that plays it, and who said so."""
+
+    role: Role
+    column: str | None  # None: absent
+    how: Literal["given", "preset", "guessed", "absent"]
+
+
+def choose_columns(
+    found: Sequence[str],
+    given: Mapping[Role, str | None],
+    preset: Mapping[Role, str] | None,
+    *,
+    name: str,
+    needed: Sequence[Role] = ("user", "item"),
+    hint: str = "",
+) -> dict[Role, ColumnChoice]:
+    """Settle a column for every role; time may stay absent, rating is looked for only if needed."""
+    roles: list[Role] = ["user", "item", "time", *(["rating"] if "rating" in needed else [])]  # type: ignore[list-item]
+    choices = {role: _choose(role, found, given, preset, name, role in needed, hint) for role in roles}
+    taken: dict[str, Role] = {}
+    for choice in choices.values():
+        if choice.column is None:
+            continue
+        if found.count(choice.column) > 1:
+            raise InvalidInput(f"Column `{choice.column}` appears twice in {name}; rename one of them.")
+        if choice.column in taken:
+            other = taken[choice.column]
+            raise InvalidInput(
+                f"Column `{choice.column}` of {name} cannot be both {other} and {choice.role}; "
+                f"name another with --{choice.role}."
+            )
+        taken[choice.column] = choice.role
+    return choices
+
+
+def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
+    """Say in one sentence which columns are used and which flags change that."""
+    parts = [
+        f"{c.role} = `{c.column}` ({c.how})" if c.column is not None else f"no {c.role} (row order)"
+        for c in choices.values()
+    ]
+    flags = [f"--{c.role}" for c in choices.values() if c.how in {"guessed", "absent"}]
+    return "Columns: " + ", ".join(parts) + (f"; change with {', '.join(flags)}." if flags else ".")
+
+
+def _choose(
+    role: Role,
+    found: Sequence[str],
+    given: Mapping[Role, str | None],
+    preset: Mapping[Role, str] | None,
+    name: str,
+    needed: bool,
+    hint: str,
+) -> ColumnChoice:
+    listed = ", ".join(found[:30]) + (", ..." if len(found) > 30 else "")
+    wanted = given.get(role)
+    if wanted is not None:
+        if wanted not in found:
+            raise InvalidInput(
+                f"Column `{wanted}` is missing from {name}; found: {listed}. Name it with --{role}.{hint}"
+            )
+        return ColumnChoice(role, wanted, "given")
+    if preset is not None:
+        column = preset.get(role)
+        if column is not None and column not in found:
+            raise InvalidInput(f"Column `{column}` of the preset is missing from {name}; found: {listed}.{hint}")
+        return ColumnChoice(role, column, "absent" if column is None else "preset")
+    claimed = set(given.values())
+    plain = {
+        "".join(filter(str.isalnum, column.lower())): column for column in reversed(found) if column not in claimed
+    }
+    guess = next((plain[word] for word in _SYNONYMS[role] if word in plain), None)
+    if guess is None and needed:
+        raise InvalidInput(f"No column of {name} looks like the {role}; found: {listed}. Name it with --{role}.{hint}")
+    return ColumnChoice(role, guess, "absent" if guess is None else "guessed")

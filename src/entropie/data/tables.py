@@ -1,0 +1,287 @@
+"""Anything that holds rows of events, behind one face: column names, batches of chosen columns, a digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from entropie.data.files import HashedFile, InputFile, combined_digest
+from entropie.data.normalise import normal_type, normalise
+from entropie.data.presets import Layout, Preset, suggest_preset
+from entropie.data.rejects import Rejects
+from entropie.data.roles import Role
+from entropie.data.text import Dialect, find_dialect, read_text
+from entropie.errors import InvalidInput
+
+__all__ = ["Advance", "ArrowTable", "Chosen", "ParquetTable", "Table", "TextTable", "normal_schema", "open_files"]
+
+Advance = Callable[[float], None]  # told the share that was read so far
+Chosen = Mapping[Role, str]  # which column plays which role
+_BATCH_ROWS = 1 << 17
+
+
+class Table(Protocol):
+    """What reading needs from a source."""
+
+    name: str  # as messages call it
+    columns: tuple[str, ...]
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Type of a column as the source has it."""
+
+    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+        """Stream the chosen columns, once, in row order, named by role and of the normal types."""
+
+    def sha256(self) -> str:
+        """Digest of the source; known when the batches are consumed."""
+
+    def hint(self) -> str:
+        """A sentence that helps whoever could not name the columns."""
+
+
+class TextTable:
+    """CSV and its kin, in one file or several with the same columns."""
+
+    def __init__(self, name: str, files: Sequence[InputFile], layout: Layout | None, header: bool | None) -> None:
+        self.name = name
+        self._files = files
+        self._dialects = [_dialect(file, layout, header) for file in files]
+        self.columns = self._dialects[0].columns
+        for file, dialect in zip(files, self._dialects, strict=True):
+            if sorted(dialect.columns) != sorted(self.columns):
+                raise InvalidInput(
+                    f"{file.path} and {files[0].path} have different columns "
+                    f"({', '.join(dialect.columns)} and {', '.join(self.columns)}); read them apart."
+                )
+        self._digests: list[tuple[str, str]] = []
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Everything is text in a text file."""
+        return pa.string()
+
+    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+        """Read one file after the other; each is digested as it passes."""
+        total = sum(file.size for file in self._files)
+        before = 0
+        for file, dialect in zip(self._files, self._dialects, strict=True):
+            with HashedFile(file.path) as opened:
+                for batch in read_text(file, opened, dialect, list(columns.values()), rejects):
+                    advance((before + opened.position) / total)
+                    yield batch.rename_columns(list(columns))
+                self._digests.append((file.path.name, opened.sha256()))
+            before += file.size
+
+    def sha256(self) -> str:
+        """Digest of the file, or of the listing of the files."""
+        return combined_digest(self._digests)
+
+    def hint(self) -> str:
+        """Point to the preset that a file looks like, or to naming columns by number."""
+        dialect = self._dialects[0]
+        preset = suggest_preset(dialect.delimiter, dialect.first_line)
+        if preset is not None:
+            return f" It looks like {preset.title}: try --preset {preset.name}."
+        if not dialect.header:
+            shown = dialect.delimiter.join(dialect.first_line)[:60]
+            return f" There is no header line (first line: {shown!r}), so columns are called by their number."
+        return ""
+
+
+class ParquetTable:
+    """Parquet, in one file or several with the same columns."""
+
+    def __init__(self, name: str, files: Sequence[InputFile]) -> None:
+        self.name = name
+        self._files = files
+        self._digests: list[tuple[str, str]] = []
+        schemas = []
+        self._rows = 0
+        for file in files:
+            with _open_parquet(file.path) as source:
+                schemas.append(source.schema_arrow)
+                self._rows += source.metadata.num_rows
+        self._schema = schemas[0]
+        self.columns = tuple(self._schema.names)
+        for file, schema in zip(files, schemas, strict=True):
+            if set(schema.names) != set(self.columns):
+                raise InvalidInput(
+                    f"{file.path} and {files[0].path} have different columns "
+                    f"({', '.join(schema.names)} and {', '.join(self.columns)}); read them apart."
+                )
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Type of a column in the first file; the others are cast to it."""
+        return self._schema.field(column).type
+
+    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+        """Digest, then decode; both see the same file or the change is noticed."""
+        schema = normal_schema(self, columns)
+        done = 0
+        for file in self._files:
+            with HashedFile(file.path) as opened:
+                digest = opened.sha256()
+                try:
+                    with pq.ParquetFile(file.path) as source:
+                        for batch in source.iter_batches(_BATCH_ROWS, columns=list(columns.values())):
+                            done += batch.num_rows
+                            rejects.accepted += batch.num_rows
+                            advance(done / self._rows)
+                            yield _normal_batch(batch, columns, schema, str(file.path))
+                except (pa.ArrowException, OSError) as error:
+                    opened.check_unchanged()
+                    raise _damaged(file.path, error) from None
+                opened.check_unchanged()
+            self._digests.append((file.path.name, digest))
+
+    def sha256(self) -> str:
+        """Digest of the file, or of the listing of the files."""
+        return combined_digest(self._digests)
+
+    def hint(self) -> str:
+        """Nothing to add: the names are in the file."""
+        return ""
+
+
+class ArrowTable:
+    """Rows in memory, from anything that speaks Arrow's stream protocol."""
+
+    name = "the table"
+
+    def __init__(self, source: object) -> None:
+        try:
+            self._reader = pa.RecordBatchReader.from_stream(source)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InvalidInput(f"The table cannot be read as Arrow: {str(error).splitlines()[0]}.") from None
+        schema = self._reader.schema
+        self.columns = tuple(schema.names)
+        self._digests: list[_ColumnDigest] = []
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Type of a column as the source has it."""
+        return self._reader.schema.field(column).type
+
+    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+        """Pass the batches on, digesting the chosen columns."""
+        schema = normal_schema(self, columns)
+        self._digests = [_ColumnDigest() for _ in columns]
+        try:
+            for batch in self._reader:
+                chosen = _normal_batch(batch, columns, schema, self.name)
+                for array, digest in zip(chosen.columns, self._digests, strict=True):
+                    digest.update(array)
+                rejects.accepted += chosen.num_rows
+                yield chosen
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"The table cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
+
+    def sha256(self) -> str:
+        """Digest of the chosen columns' values, however the table is cut into batches."""
+        return hashlib.sha256("\n".join(digest.hexdigest() for digest in self._digests).encode()).hexdigest()
+
+    def hint(self) -> str:
+        """Nothing to add: the names are in the table."""
+        return ""
+
+
+def open_files(name: str, paths: Sequence[Path], preset: Preset | None, header: bool | None) -> Table:
+    """Open files as one table; they must all be of one kind."""
+    layout = None
+    if preset is not None and preset.layouts:
+        paths, layout = _files_of(preset, name, paths)
+    files = [InputFile(path) for path in paths]
+    if len({file.parquet for file in files}) > 1:
+        raise InvalidInput(
+            f"{name} holds both Parquet and text; name one kind with a glob, such as '{name}/*.parquet'."
+        )
+    if not files[0].parquet:
+        return TextTable(name, files, layout, header)
+    if preset is not None:
+        raise InvalidInput(f"{name} is Parquet, but preset {preset.name} describes the published text files.")
+    return ParquetTable(name, files)
+
+
+def _files_of(preset: Preset, name: str, paths: Sequence[Path]) -> tuple[list[Path], Layout]:
+    """Pick the file of a data set out of a folder, and the layout by name or else by first line."""
+    for layout in preset.layouts:
+        named = [path for path in paths if layout.matches_name(path.name)]
+        if named:
+            return named, layout
+    if len(paths) == 1:
+        file = InputFile(paths[0])
+        for layout in preset.layouts:
+            if file.parquet or layout.matches_line(find_dialect(file, delimiter=layout.delimiter).first_line):
+                return [paths[0]], layout
+    wanted = ", ".join(pattern for layout in preset.layouts for pattern in layout.file_names)
+    raise InvalidInput(f"{name} does not look like {preset.title}; expected {wanted} (also .gz, .zst).")
+
+
+def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dialect:
+    if layout is None:
+        return find_dialect(file, header=header)
+    found = find_dialect(file, delimiter=layout.delimiter, header=layout.header)
+    if not layout.header and len(found.columns) != len(layout.columns):
+        raise InvalidInput(
+            f"{file.path} has {len(found.columns)} columns, the preset's file has {len(layout.columns)} "
+            f"({', '.join(layout.columns)}); name the columns with --user, --item, --time instead of --preset."
+        )
+    columns = found.columns if layout.header else layout.columns
+    return Dialect(layout.delimiter, layout.header, columns, found.first_line, found.skip_lines, layout.quoted)
+
+
+def _open_parquet(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> InvalidInput:
+    first = str(error).splitlines()[0].rstrip(".")
+    return InvalidInput(f"{path} is damaged or ends early, Parquet cannot be read ({first}); fetch it again.")
+
+
+def normal_schema(table: Table, columns: Chosen) -> pa.Schema:
+    """Name the types in which a table's batches come: one field per role."""
+    return pa.schema(
+        [(role, normal_type(role, table.type_of(column), column, table.name)) for role, column in columns.items()]
+    )
+
+
+def _normal_batch(batch: pa.RecordBatch, columns: Chosen, schema: pa.Schema, name: str) -> pa.RecordBatch:
+    arrays = [
+        normalise(batch.column(column), role, field.type, column, name)
+        for (role, column), field in zip(columns.items(), schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class _ColumnDigest:
+    """Digest of a column's values that does not depend on how it is cut into batches."""
+
+    def __init__(self) -> None:
+        self._valid = hashlib.sha256()
+        self._lengths = hashlib.sha256()
+        self._values = hashlib.sha256()
+
+    def update(self, array: pa.Array) -> None:
+        """Add the values of one batch, of one of the normal types."""
+        self._valid.update(array.is_valid().cast(pa.uint8()).to_numpy(zero_copy_only=False).data)
+        if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+            self._values.update(array.fill_null(0).to_numpy(zero_copy_only=False).data)
+            return
+        text = array.cast(pa.large_binary()).fill_null(b"")
+        self._lengths.update(pc.binary_length(text).to_numpy(zero_copy_only=False).data)
+        _, offsets, values = text.buffers()
+        if values is not None:
+            bounds = memoryview(offsets).cast("q")
+            self._values.update(memoryview(values)[bounds[text.offset] : bounds[text.offset + len(text)]])
+
+    def hexdigest(self) -> str:
+        """Close the three streams under one name."""
+        return " ".join(part.hexdigest() for part in (self._valid, self._lengths, self._values))

@@ -1,0 +1,95 @@
+"""What a time column holds, found from its type or its first values: the way to whole ticks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from entropie.errors import InvalidInput
+
+__all__ = ["TimeFormat", "find_time_format", "seconds"]
+
+_NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity))\s*", re.IGNORECASE)
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+_ISO = re.compile(
+    r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?\s?(Z|UTC|[+-]\d\d(:?\d\d)?)?)?\s*", re.IGNORECASE
+)
+_WEEKDAY = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d? \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormat:
+    """How one value becomes a tick: the SQL that does it, and how many ticks make a second."""
+
+    name: str
+    tick_sql: str  # from column `time`; null where the value cannot be read
+    finite_sql: str = "true"  # false for NaN and infinity
+    ticks_per_second: int | None = None  # None: to be told from the size of the numbers
+
+
+def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
+    """Recognise the format by which most of the first values can be read; the whole column is held to it."""
+    kind = sample.type
+    if pa.types.is_integer(kind):
+        return TimeFormat("integer", "try_cast(time as bigint)")
+    if pa.types.is_floating(kind):
+        values = sample.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+        return TimeFormat("float", _microseconds("time", values), "isfinite(time)", 10**6)
+    texts = [text for text in sample.drop_null().to_pylist() if text.strip()]
+    counts = {kind: sum(map(bool, map(test.fullmatch, texts))) for kind, test in _TESTS.items()}
+    best = max(counts, key=lambda kind: counts[kind])
+    if texts and counts[best] == 0:
+        raise InvalidInput(
+            f"Column `{column}` of {name} holds no time that can be read (first: {texts[0][:40]!r}); expected "
+            "seconds, ISO 8601 or `Tue Apr 03 18:00:07 +0000 2012`. Name another with --time."
+        )
+    return _text_format(best, texts)
+
+
+def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> NDArray[np.int64] | None:
+    """Turn ticks into seconds, in place; None if they are but numbers of rows, which say the order and no more.
+
+    Whole numbers from 0 up to the number of events cannot be seconds of a clock that began in 1970.
+    """
+    typical = ticks[:: 1 + ticks.size // 100_000].astype(np.float64)
+    per_second = time.ticks_per_second or _magnitude_unit(typical)
+    numbers = time.name in ("integer", "float")
+    if numbers and ticks.min() >= 0 and ticks.max() <= ticks.size * per_second:
+        return None
+    return np.floor_divide(ticks, per_second, out=ticks)
+
+
+_TESTS = {"number": _NUMBER, "iso8601": _ISO, "weekday": _WEEKDAY}
+
+
+def _text_format(kind: str, texts: Sequence[str]) -> TimeFormat:
+    if kind == "iso8601":
+        return TimeFormat(kind, "epoch_us(try_cast(time as timestamptz))", ticks_per_second=10**6)
+    if kind == "weekday":
+        return TimeFormat(kind, "epoch_us(try_strptime(time, '%a %b %d %H:%M:%S %z %Y'))", ticks_per_second=10**6)
+    number = "try_cast(time as double)"
+    finite = f"coalesce(isfinite({number}), true)"
+    if all(_WHOLE.fullmatch(text) for text in texts if text.strip()[-1:].isdigit()):
+        # A stray fraction is cut, because casting it would round; whole numbers stay exact beyond 2^53.
+        whole, cut = "try_cast(time as bigint)", f"try_cast(floor({number}) as bigint)"
+        tick = f"case when {number} = floor({number}) then {whole} else {cut} end"
+        return TimeFormat("integer", tick, finite)
+    values = np.array([float(text) for text in texts if _NUMBER.fullmatch(text)], np.float64)
+    return TimeFormat("float", _microseconds(number, values), finite, 10**6)
+
+
+def _microseconds(number: str, sample: NDArray[np.float64]) -> str:
+    """SQL from a floating number of seconds (or of the unit its size tells) to whole microseconds."""
+    scale = 1e6 / _magnitude_unit(sample[np.isfinite(sample)])
+    return f"try_cast(floor({number} * {scale:e}) as bigint)"
+
+
+def _magnitude_unit(values: NDArray[np.float64]) -> int:
+    """Ticks in a second, told by the median: numbers of seconds stay below 1e11 until the year 5138."""
+    median = float(np.median(np.abs(values))) if values.size else 0.0
+    return 1 if median < 1e11 else 10**3 if median < 1e14 else 10**6 if median < 1e17 else 10**9

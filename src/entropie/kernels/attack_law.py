@@ -1,0 +1,213 @@
+"""The law of scores as counts of keys, in bounded memory and in no particular order.
+
+Scores are whole multiples of 2^-q. Their key is the score rounded to a multiple of 2^-34, shifted right by `level`:
+level 0 keeps every value, each level up doubles the cells' width. A law lives at the lowest level that leaves it no more
+keys than allowed. A level maps the keys of the one below, so the level of a set of scores depends on the set alone, not on
+the order in which it was added or merged; and a part of the scores never needs a higher level than the whole. Atoms, a few keys known beforehand, are counted apart and stay exact at every level.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = [
+    "EMPTY",
+    "add_key",
+    "atom_table",
+    "cluster_keys",
+    "count_scores",
+    "empty_table",
+    "law_of",
+    "levels_up",
+    "make_room",
+    "slot_of",
+    "sum_sorted",
+]
+
+EMPTY = -(2**63)
+"""No key, no score: sums stay within 2^62 by the choice of q."""
+
+_GOLDEN = np.int64(0x9E3779B97F4A7C15 - 2**64)
+
+
+@njit(nogil=True, cache=True)
+def slot_of(key: int, mask: int) -> int:
+    """Scatter a key over a table of up to 2^24 rows by the golden ratio, modulo 2^64."""
+    return ((key * _GOLDEN) >> 40) & mask
+
+
+@njit(nogil=True, cache=True)
+def empty_table(rows: int) -> NDArray[np.int64]:
+    """Make a table of (key, count) with no key in it; rows are a power of two."""
+    table = np.zeros((rows, 2), np.int64)
+    table[:, 0] = EMPTY
+    return table
+
+
+@njit(nogil=True, cache=True)
+def add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count: int) -> None:
+    """Count a key; state = [keys in the table, level, most keys before `make_room`]."""
+    mask = table.shape[0] - 1
+    slot = slot_of(key, mask)
+    while table[slot, 0] != key:
+        if table[slot, 0] == EMPTY:
+            table[slot, 0] = key
+            state[0] += 1
+            break
+        slot = (slot + 1) & mask
+    table[slot, 1] += count
+
+
+@njit(nogil=True, cache=True)
+def levels_up(keys: NDArray[np.int64], max_keys: int) -> int:
+    """Count the levels that the sorted distinct keys must go up until at most `max_keys` are left.
+
+    Neighbours fall together at the level above their highest different bit, so one pass tells it for every level.
+    """
+    apart = np.zeros(65, np.int64)
+    for place in range(1, keys.shape[0]):
+        different = keys[place] ^ keys[place - 1]
+        bits = 0
+        if different < 0:
+            bits = 64
+        else:
+            while different >> bits != 0:
+                bits += 1
+        apart[bits] += 1
+    left = keys.shape[0]
+    level = 0
+    while left > max_keys and level < 63:
+        level += 1
+        left -= apart[level]
+    return level
+
+
+@njit(nogil=True, cache=True)
+def sum_sorted(
+    keys: NDArray[np.int64], counts: NDArray[np.int64], up: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sum the counts of sorted keys that are equal `up` levels higher."""
+    out_keys = np.empty(keys.shape[0], np.int64)
+    out_counts = np.empty(keys.shape[0], np.int64)
+    place = 0
+    for step in range(keys.shape[0]):
+        key = keys[step] >> up
+        if place > 0 and out_keys[place - 1] == key:
+            out_counts[place - 1] += counts[step]
+        else:
+            out_keys[place] = key
+            out_counts[place] = counts[step]
+            place += 1
+    return out_keys[:place].copy(), out_counts[:place].copy()
+
+
+@njit(nogil=True, cache=True)
+def law_of(
+    table: NDArray[np.int64], state: NDArray[np.int64], max_keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Read a table out: sorted keys, at most `max_keys`, and their counts; state[1] becomes their level."""
+    used = table[table[:, 0] != EMPTY]
+    order = np.argsort(used[:, 0])
+    keys = used[:, 0][order]
+    counts = used[:, 1][order]
+    up = levels_up(keys, max_keys)
+    state[1] += up
+    if up > 0:
+        keys, counts = sum_sorted(keys, counts, up)
+    return keys, counts
+
+
+@njit(nogil=True, cache=True)
+def make_room(table: NDArray[np.int64], state: NDArray[np.int64], max_keys: int) -> NDArray[np.int64]:
+    """Double the table, or where it has twice the keys allowed, go up to the level that all scores will need."""
+    rows = table.shape[0]
+    if state[0] > 2 * max_keys:
+        keys, counts = law_of(table, state, max_keys)
+    else:
+        used = table[table[:, 0] != EMPTY]
+        keys, counts = used[:, 0], used[:, 1]
+        rows *= 2
+    fresh = empty_table(rows)
+    state[0] = 0
+    state[2] = min(rows // 2, 2 * max_keys)
+    for place in range(keys.shape[0]):
+        add_key(fresh, state, keys[place], counts[place])
+    return fresh
+
+
+@njit(nogil=True, cache=True)
+def atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Make the table key -> position of the atoms, small enough to stay in the nearest cache."""
+    rows = 2
+    while rows < 4 * atoms.shape[0]:
+        rows *= 2
+    table = empty_table(rows)
+    for position in range(atoms.shape[0]):
+        slot = slot_of(atoms[position], rows - 1)
+        while table[slot, 0] != EMPTY:
+            slot = (slot + 1) & (rows - 1)
+        table[slot, 0] = atoms[position]
+        table[slot, 1] = position
+    return table
+
+
+@njit(nogil=True, cache=True)
+def count_scores(
+    scores: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    begin: int,
+    end: int,
+    shift: int,
+    atoms: NDArray[np.int64],
+    atom_counts: NDArray[np.int64],
+    table: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> int:
+    """Enter scores begin..end-1, atoms by their exact key, others at the law's level; `counts` is one for all if short.
+
+    Stops where the table needs room; returns the place of the next score. (A loop that replaced the table itself
+    would spend most of its time on the reference count.)
+    """
+    half = (1 << shift) >> 1
+    level = state[1]
+    used = state[0]
+    atom_mask = atoms.shape[0] - 1
+    mask = table.shape[0] - 1
+    single = counts.shape[0] == 1
+    place = begin
+    while place < end and used <= state[2]:
+        key = (scores[place] + half) >> shift
+        count = counts[0] if single else counts[place]
+        place += 1
+        if count == 0:
+            continue
+        slot = slot_of(key, atom_mask)
+        while atoms[slot, 0] != EMPTY and atoms[slot, 0] != key:
+            slot = (slot + 1) & atom_mask
+        if atoms[slot, 0] == key:
+            atom_counts[atoms[slot, 1]] += count
+            continue
+        key >>= level
+        slot = slot_of(key, mask)
+        while table[slot, 0] != EMPTY and table[slot, 0] != key:
+            slot = (slot + 1) & mask
+        if table[slot, 0] == EMPTY:
+            table[slot, 0] = key
+            used += 1
+        table[slot, 1] += count
+    state[0] = used
+    return place
+
+
+@njit(nogil=True, cache=True)
+def cluster_keys(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """Replace each of the sorted keys by the first of its group; a group spans at most `width`."""
+    first = np.empty_like(keys)
+    for place in range(keys.shape[0]):
+        if place > 0 and keys[place] - first[place - 1] <= width:
+            first[place] = first[place - 1]
+        else:
+            first[place] = keys[place]
+    return first

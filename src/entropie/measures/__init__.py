@@ -1,0 +1,1 @@
+"""Scores to bits and error rates: score laws, divergence, identification, DET, intervals."""

@@ -1,0 +1,69 @@
+"""Values with an interval: the score interval for shares and the bootstrap over users for everything else.
+
+What the bootstrap over users covers. A user is one draw from the population, a pair is not: pairs that share a user
+are dependent, so pairs are never resampled. Where it is known who took part in each comparison (a score matrix),
+users are drawn with replacement and take all their comparisons along, genuine and impostor. Where the impostor
+scores are only a law (value, count), the genuine scores are resampled, one per user, and the impostor law is held
+fixed. Such an interval leaves out that other users would also have made another impostor law: it is too narrow where
+a few users make many high impostor scores, and too wide where a user's genuine and impostor scores rise together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entropie.errors import InvalidParameter
+from entropie.measures.special import normal_quantile
+
+__all__ = ["LEVEL", "REPLICATES", "Interval", "percentiles", "wilson"]
+
+LEVEL = 0.95
+"""Confidence level of every interval unless told otherwise."""
+
+REPLICATES = 1000
+"""Bootstrap replicates unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate and the ends of its confidence interval, in the unit of the name it is stored under."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float]:
+        """Plain numbers, keys as in assessment.json."""
+        return {"value": float(self.value), "low": float(self.low), "high": float(self.high)}
+
+
+def wilson(successes: ArrayLike, trials: float, level: float = LEVEL) -> tuple[NDArray[np.float64], ...]:
+    """Wilson's score interval for a share, low and high; it stays honest at shares of 0 and 1.
+
+    `successes` may be fractional: the variance of credit between 0 and 1 is at most that of a coin with the same
+    mean, so that shared ties only make the interval a little too wide.
+    """
+    z = normal_quantile(0.5 + _checked_level(level) / 2.0)
+    share = np.asarray(successes, dtype=np.float64) / trials
+    centre = share + z * z / (2.0 * trials)
+    half = z * np.sqrt(np.clip(share * (1.0 - share), 0.0, None) / trials + (z / (2.0 * trials)) ** 2)
+    scale = 1.0 + z * z / trials
+    low, high = np.clip((centre - half) / scale, 0.0, 1.0), np.clip((centre + half) / scale, 0.0, 1.0)
+    return np.where(share <= 0.0, 0.0, low), np.where(share >= 1.0, 1.0, high)
+
+
+def percentiles(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float]:
+    """The middle `level` of the bootstrap replicates."""
+    tail = (1.0 - _checked_level(level)) / 2.0
+    low, high = np.quantile(replicates, [tail, 1.0 - tail])
+    return float(low), float(high)
+
+
+def _checked_level(level: float) -> float:
+    if not 0.0 < level < 1.0 or not math.isfinite(level):
+        raise InvalidParameter.of("level", "above 0 and below 1", level)
+    return level

@@ -1,0 +1,148 @@
+"""One value for everything measured on one attack or score set, ready for assessment.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entropie.data.scoresets import ScoreMatrix
+from entropie.errors import InvalidParameter
+from entropie.measures.det import DetCurve, EqualErrorRate, RejectRate, det_curve, equal_error_rate, frr_at_far
+from entropie.measures.divergence import Divergence, divergence, finite_divergence
+from entropie.measures.identification import (
+    GUESSES,
+    GuessError,
+    guessing_error,
+    identification_error,
+    lift,
+    top_k_errors,
+)
+from entropie.measures.intervals import LEVEL, REPLICATES, Interval
+from entropie.measures.law import ScoreLaw
+from entropie.measures.nearest_neighbour import PaperEstimate, paper_estimate
+
+__all__ = ["Measures", "Outcome", "measure", "measure_outcome"]
+
+
+class Outcome(Protocol):
+    """What an attack hands over to be measured."""
+
+    @property
+    def law(self) -> ScoreLaw:
+        """All scores."""
+        ...
+
+    @property
+    def credit(self) -> NDArray[np.float64]:
+        """1/s where the genuine user is one of the s best, else 0."""
+        ...
+
+    @property
+    def rank_low(self) -> NDArray[np.int64]:
+        """Users strictly better than the genuine one, plus 1."""
+        ...
+
+    @property
+    def rank_high(self) -> NDArray[np.int64]:
+        """Users strictly better or tied, the genuine one included."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What an outcome amounts to. Identification is None where only pooled scores are known."""
+
+    users: int
+    targets: int
+    impostors: int
+    identification_error: Interval | None
+    guessing_error: float
+    lift: float | None
+    top_k: tuple[GuessError, ...]
+    pse: Divergence
+    pse_finite: Interval
+    pse_paper: PaperEstimate | None  # needs two targets
+    eer: EqualErrorRate
+    det: DetCurve
+    frr_at_far: tuple[RejectRate, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain floats, integers, lists and None, never NaN; keys as in assessment.json."""
+        return {
+            "users": self.users,
+            "targets": self.targets,
+            "impostors": self.impostors,
+            "identification_error": None if self.identification_error is None else self.identification_error.to_json(),
+            "guessing_error": self.guessing_error,
+            "lift": self.lift,
+            "top_k": [error.to_json() for error in self.top_k],
+            "pse_bits": self.pse.to_json(),
+            "pse_finite_bits": self.pse_finite.to_json(),
+            "pse_paper_bits": None if self.pse_paper is None else self.pse_paper.to_json(),
+            "equal_error_rate": self.eer.to_json(),
+            "det": self.det.to_json(),
+            "frr_at_far": [rate.to_json() for rate in self.frr_at_far],
+        }
+
+
+def measure(
+    law: ScoreLaw,
+    *,
+    users: int,
+    seed: int,
+    credit: ArrayLike | None = None,
+    rank_low: ArrayLike | None = None,
+    rank_high: ArrayLike | None = None,
+    comparisons: ScoreMatrix | None = None,
+    independent: int | None = None,
+    guesses: Sequence[int] = GUESSES,
+    replicates: int = REPLICATES,
+    level: float = LEVEL,
+) -> Measures:
+    """Measure an attack: its score law and, where known, credit and ranks of its targets.
+
+    `users` is the number of candidates for each target. `comparisons`, where they are known, let the bootstrap draw
+    users with all their comparisons (see `entropie.measures.intervals` for what is left out without them).
+    `independent` is the number of users behind the targets where it is not one target each.
+    """
+    if replicates < 2:
+        raise InvalidParameter.of("replicates", "at least 2", replicates)
+    for_pse, for_finite, for_eer = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3))
+    named = None if credit is None else identification_error(credit, independent=independent, level=level)
+    curve = det_curve(law, independent=independent, level=level)
+    return Measures(
+        users=users,
+        targets=law.targets,
+        impostors=law.impostors,
+        identification_error=named,
+        guessing_error=guessing_error(users),
+        lift=None if named is None else lift(named.value, users),
+        top_k=()
+        if rank_low is None or rank_high is None
+        else top_k_errors(rank_low, rank_high, users, guesses=guesses, independent=independent, level=level),
+        pse=divergence(law, for_pse, comparisons=comparisons, replicates=replicates, level=level),
+        pse_finite=finite_divergence(
+            law, users, for_finite, comparisons=comparisons, replicates=replicates, level=level
+        ),
+        pse_paper=paper_estimate(law, seed) if law.targets > 1 else None,
+        eer=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates, level=level),
+        det=curve,
+        frr_at_far=frr_at_far(curve, law.impostors),
+    )
+
+
+def measure_outcome(outcome: Outcome, *, users: int, seed: int, replicates: int = REPLICATES) -> Measures:
+    """Measure what an attack handed over; the impostor law is held fixed in the intervals."""
+    return measure(
+        outcome.law,
+        users=users,
+        seed=seed,
+        credit=outcome.credit,
+        rank_low=outcome.rank_low,
+        rank_high=outcome.rank_high,
+        replicates=replicates,
+    )
