@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if not target.parent.is_dir():
         raise InvalidInput(f"Output {target} cannot be written: the folder {target.parent} does not exist.")
-    hidden = target.parent / f".{target.name}.{os.getpid()}.part"
+    if target.is_dir():
+        raise InvalidInput(f"Output {target} cannot be written: it is a folder; name a file.")
+    hidden = target.parent / f".{target.name}.{os.getpid()}-{threading.get_ident()}.part"
     try:
         yield hidden
         if hidden.exists():

@@ -191,7 +191,7 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
         (["outside.csv", *mine], "Row 1 of column `report` is 6, outside the domain 0 to 5."),
         (["empty.csv", *mine], "File empty.csv is empty"),
         (["none.csv", *mine], "File none.csv does not exist"),
-        (["cut.npz", *mine], "Counts file cut.npz is damaged or not a counts file"),
+        (["cut.npz", *mine], "Counts file cut.npz is damaged or not a counts file."),
         (["a.csv"], "Give --parameters FILE, the parameter document the reports were made under."),
         (["a.csv", "--parameters", "none.json"], "Parameter document none.json does not exist; check the name."),
         (["a.csv", "--parameters", "bad.json"], "The parameter document has an unknown field `epsilon`"),

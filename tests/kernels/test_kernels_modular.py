@@ -120,7 +120,7 @@ def test_visit_interval_is_the_same_condition(function: tuple[int, int, int, int
 
 @pytest.mark.parametrize("prime", [2, 3, 5, 7, 11, 13, 31])
 def test_first_visit_and_returns_over_every_rotation(prime: int) -> None:
-    """All rotations, starts and interval lengths of a small circle: the first visit, and every return to the interval."""
+    """All rotations, starts and interval lengths of a small circle: the first visit, and every return."""
     for step in range(1, prime):
         for length in range(1, (prime + 1) // 2 + 1):
             orbit = [step * x % prime for x in range(2 * prime)]

@@ -115,7 +115,7 @@ def test_prime(prime: Any) -> None:
     "made",
     [
         lambda: RandomizedResponse(domain_size=1000.0, epsilon=1.0),  # type: ignore[arg-type]
-        lambda: LocalHashing(domain_size=1000.0, hash_size=np.int64(16), epsilon=np.float32(1.0)),  # type: ignore[arg-type]
+        lambda: LocalHashing(domain_size=1e3, hash_size=np.int8(16), epsilon=np.float32(1)),  # type: ignore[arg-type]
         lambda: LocalHashing(domain_size=100, hash_size=16, epsilon=1, prime=np.int64(101)),  # type: ignore[arg-type]
         lambda: LocalHashing(domain_size=100, hash_size=16, epsilon=1, prime=101.0),  # type: ignore[arg-type]
         lambda: Identity(1000.0),  # type: ignore[arg-type]
@@ -289,7 +289,7 @@ def test_a_domain_too_large_to_count_needs_a_list_of_items(mechanism: Any) -> No
 @pytest.mark.parametrize("mechanism", [RR, GLH, BOTH, Identity(5)], ids=lambda m: m.kind)
 @pytest.mark.parametrize(
     "wrong", [{"users": 0}, {"users": 1.5}, {"users": NAN}, {"users": 9, "reports": 0}, {"users": 9, "list_size": 0},
-              {"users": 9, "prior_max": 0.01}, {"users": 9, "prior_max": NAN}, {"users": 9, "prior_max": 1.1}], ids=repr,
+              {"users": 9, "prior_max": 0.01}, {"users": 9, "prior_max": NAN}, {"users": 9, "prior_max": 2}], ids=repr,
 )  # fmt: skip
 def test_guarantee_arguments(mechanism: Any, wrong: dict[str, Any]) -> None:
     sentence(lambda: mechanism.guarantee(**wrong), InvalidParameter, "Parameter")

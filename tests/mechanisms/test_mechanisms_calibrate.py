@@ -80,7 +80,7 @@ def test_auto_takes_the_smaller_loss_and_names_the_other() -> None:
     "kind", [{"list_size": 5}, {"reports": 3}, {"prior_max": 0.02}, {"reports": 2, "list_size": 3}]
 )
 def test_lists_several_reports_and_priors(mechanism: Any, kind: dict[str, Any]) -> None:
-    """The promise is kept, for the whole list if there is one; more guesses, reports or prior never allow more truth."""
+    """The promise is kept, for the whole list if there is one; more guesses, reports or prior never allow more."""
     plain = calibrate(users=1000, domain_size=200, bayes_error=0.9, mechanism=mechanism)
     result = calibrate(users=1000, domain_size=200, bayes_error=0.9, mechanism=mechanism, **kind)
     assert result.guarantee.list_error >= 0.9 - 1e-12
@@ -138,9 +138,10 @@ NAN = math.nan
     [
         {"users": 0}, {"users": 2.5}, {"users": NAN}, {"domain_size": 1}, {"domain_size": None},
         {"bayes_error": NAN}, {"bayes_error": -0.1}, {"bayes_error": 1.1}, {"bayes_error": "x"}, {"bayes_error": None},
-        {"mechanism": "olh"}, {"mechanism": None}, {"mechanism": "rr", "hash_size": 16}, {"hash_size": 1}, {"hash_size": 2.5},
-        {"reports": 0}, {"reports": NAN}, {"list_size": 0}, {"prior_max": NAN}, {"prior_max": 1e-9}, {"prior_max": 2},
-        {"prior_max": "x"}, {"reports": 2, "prior_max": NAN}, {"reports": 2, "prior_max": -1},
+        {"mechanism": "olh"}, {"mechanism": None}, {"mechanism": "rr", "hash_size": 16}, {"hash_size": 1},
+        {"hash_size": 2.5}, {"reports": 0}, {"reports": NAN}, {"list_size": 0}, {"prior_max": NAN},
+        {"prior_max": 1e-9}, {"prior_max": 2}, {"prior_max": "x"}, {"reports": 2, "prior_max": NAN},
+        {"reports": 2, "prior_max": -1},
     ],
     ids=repr,
 )  # fmt: skip

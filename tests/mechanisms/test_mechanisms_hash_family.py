@@ -1,4 +1,4 @@
-"""The hash family: universal, with the collision probability it states, by counting every function of small families."""
+"""The hash family: universal, with the collision probability it states, by counting all functions of small families."""
 
 from __future__ import annotations
 

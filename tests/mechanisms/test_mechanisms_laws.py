@@ -1,4 +1,4 @@
-"""The law of many reports, sampled: seeded simulation by a G test, the operating system's randomness by Chernoff's bound.
+"""The law of many reports, sampled: seeded simulation by a G test, the system's randomness by Chernoff's bound.
 
 Each test has a power check: the same assertion fails for a mechanism whose theta is 10 % off.
 """
@@ -20,7 +20,7 @@ from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
 from entropie.mechanisms.randomized_response import RandomizedResponse
 
 FALSE_ALARM = 1e-9
-"""Probability that a test of unseeded randomness fails by chance: below this, by Chernoff's bound and the union bound."""
+"""Probability that a test of unseeded randomness fails by chance: below this, by Chernoff and the union bound."""
 Floats = NDArray[np.float64]
 
 
@@ -150,7 +150,7 @@ def each(obfuscate: Callable[[int], Any]) -> Callable[[NDArray[np.int64]], list[
 
 @pytest.mark.parametrize("one_by_one", [True, False], ids=["obfuscate", "obfuscate_many"])
 def test_randomized_response_with_the_systems_randomness(one_by_one: bool) -> None:
-    """False alarm below 1e-9. At 10 % off some cell's divergence is 0.004 nats, so 20 000 reports give 80 against 23."""
+    """False alarm below 1e-9. At 10 % off one cell's divergence is 0.004 nats: 20 000 reports give 80 against 23."""
     right, wrong = response(2.0), response(2.0, 0.9)
     values = np.full(20_000, 4)
     law = response_law(6, right.theta, 4)

@@ -24,7 +24,7 @@ from theory_oracles import (
 
 from entropie.errors import InvalidParameter
 from entropie.theory import local_hashing, paper, randomized_response, worst_case
-from entropie.theory.guarantee import ChannelParameters, certified_success, guarantee
+from entropie.theory.guarantee import ChannelParameters, certified_alpha_bits, certified_success, guarantee
 
 RR = ChannelParameters("rr", 4, 1.3)
 GLH = ChannelParameters("glh", 4, 1.3, 3, 5, 0.2)
@@ -51,6 +51,21 @@ def test_one_report_is_what_the_parts_say(channel: ChannelParameters) -> None:
         assert found.alpha_bits_ideal_hash == local_hashing.alpha_bits_ideal(100, k, g, epsilon)
         assert found.bayes_error_ideal_hash == 1 - local_hashing.success_ideal(100, k, g, epsilon)
         assert found.max_leakage_bits == worst_case.max_leakage_bits_hash(100, k, g, epsilon)
+
+
+@pytest.mark.parametrize("channel", [RR, GLH])
+def test_lists_and_several_reports_reach_every_field(channel: ChannelParameters) -> None:
+    users, t, guesses, prior_max = 100, 3, 4, 0.02
+    found, single = guarantee(channel, users, t, guesses, prior_max), guarantee(channel, users, 1, 1, prior_max)
+    assert (found.users, found.reports_per_user, found.list_size, found.prior_max) == (users, t, guesses, prior_max)
+    assert found.bayes_error == 1 - certified_success(channel, users, t, 1, prior_max)
+    assert found.list_error == 1 - certified_success(channel, users, t, guesses, prior_max) < found.bayes_error
+    for name in ("alpha_bits_paper", "alpha_bits_ldp", "alpha_bits_ldp_tight", "per_user_bits"):
+        assert getattr(found, name) == pytest.approx(t * getattr(single, name)), name
+    assert found.alpha_bits == certified_alpha_bits(channel, users, t) > single.alpha_bits
+    assert found.contraction == single.contraction
+    w = math.exp(t * channel.epsilon)
+    assert found.posterior_max == pytest.approx(w * prior_max / (w * prior_max + 1 - prior_max))
 
 
 @pytest.mark.parametrize("users", [1, 2, 3, 5])

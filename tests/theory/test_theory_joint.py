@@ -108,8 +108,8 @@ def test_report_and_item(seed: int, users: int, items: int, theta: float) -> Non
 def test_laws() -> None:
     known = Joint.sparse([0, 3, 3, 4], [2, 0, 2, 1], [1.0, 2.0, 3.0, 2.0], 4)
     assert known.user_law == pytest.approx([0.75, 0.0, 0.25])
-    assert known.item_law == pytest.approx([0.25, 0.25, 0.5, 0.0])
-    assert known.items.tolist() == [0, 2, 1]
+    assert known.item_law == pytest.approx([0.25, 0.25, 0.5])
+    assert known.codes[known.held].tolist() == [0, 2, 1]
     assert known.offsets.tolist() == [0, 2, 2, 3]
     assert known.rows.tolist() == [0, 0, 2]
 

@@ -23,7 +23,7 @@ KEY_BITS = 34
 
 _LARGEST_EXPONENT = 44
 _HEAD_LIMIT = 8
-_BASE_COST = 2  # a base costs as many visits per user
+_BASE_COST = 0.5  # a base costs as many visits per user
 
 
 @dataclass(frozen=True, slots=True, eq=False)

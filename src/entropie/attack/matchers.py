@@ -75,9 +75,7 @@ def bayes(train: Traces, target: Traces, *, smoothing: float | None = None) -> M
         raise InvalidParameter.of("smoothing", "a positive number", smoothing)
     popularity = _popularity(counts)
     weights = np.log1p(counts.weights / (smoothing * popularity[counts.features]))
-    return Matching(
-        counts.with_weights(weights), asked, asked.totals(), np.log1p(counts.totals() / smoothing)
-    )
+    return Matching(counts.with_weights(weights), asked, asked.totals(), np.log1p(counts.totals() / smoothing))
 
 
 def choose_smoothing(counts: FeatureRows) -> float:

@@ -17,6 +17,7 @@ ln(P_i(h)/p(h)) over twelve slots of the week, both Dirichlet-smoothed, each wit
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,8 +40,9 @@ RHYTHM_USERS = 20_000
 _ITEM_HOUR_PRIOR = 5.0
 _HOUR_PRIOR = 20.0
 _SIZE_STEPS = 4  # target sizes are rounded to quarters: equal sizes are scored together
-_TUNING_USERS = (50, 2000)
+_TUNING_USERS = (50, 1000)
 _TUNING_EVENTS = 4
+_TUNING_VALUES = 2**10  # tuning looks at ranks, not at the law
 
 _CHOICES: dict[str, tuple[float, ...]] = {
     "strength": (1, 3, 10, 30, 100, 300),
@@ -97,8 +99,8 @@ def choose_settings(train: Traces, target: Traces) -> PitmanYor:
     """Choose the settings under which later training events best single out their user.
 
     The training traces of some users are split in halves; the second halves, no longer than targets usually are, stand
-    for the targets. One setting at a time moves along its choices while the mean log rank of the right user falls.
-    Of the target events only their number is looked at, never whose they are.
+    for the targets. One setting at a time moves along its choices while the mean log rank of the right user clearly
+    falls. Of the target events only their number is looked at, never whose they are.
     """
     settings = PitmanYor()
     if train.times is None or target.times is None:
@@ -110,28 +112,32 @@ def choose_settings(train: Traces, target: Traces) -> PitmanYor:
         return settings
     usual = max(1, int(np.median(np.diff(target.offsets))))
     earlier, later = _halves(train.take(sample), usual)
-    lowest = _mean_log_rank(earlier, later, settings)
+    current = _log_ranks(earlier, later, settings)
     for name, choices in _CHOICES.items():
         if getattr(settings, name) == 0.0 and name in ("item_hours", "rhythm"):
             continue
-        start = choices.index(getattr(settings, name))
         for direction in (1, -1):
-            place = start + direction
+            place = choices.index(getattr(settings, name)) + direction
+            moved = False
             while 0 <= place < len(choices):
                 trial = replace(settings, **{name: choices[place]})
-                rank = _mean_log_rank(earlier, later, trial)
-                if rank >= lowest:
+                ranks = _log_ranks(earlier, later, trial)
+                if not _clearly_lower(ranks, current):
                     break
-                settings, lowest = trial, rank
+                settings, current, moved = trial, ranks, True
                 place += direction
-            if getattr(settings, name) != choices[start]:
+            if moved:
                 break
     return settings
 
 
-def _item_evidence(
-    known: FeatureRows, settings: PitmanYor
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _clearly_lower(ranks: NDArray[np.float64], current: NDArray[np.float64]) -> bool:
+    """Tell whether the mean falls by more than its standard error: chance alone should move no setting."""
+    fall = current - ranks
+    return math.fsum(fall) > math.sqrt(math.fsum((fall - math.fsum(fall) / fall.size) ** 2))
+
+
+def _item_evidence(known: FeatureRows, settings: PitmanYor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln(1 + (c - d)/(Lambda_i p)) per user and item, and ln((N_i + lambda)/Lambda_i) per user."""
     discount = settings.discount * np.minimum(known.weights, 1.0)
     room = settings.strength + known.with_weights(discount).totals()
@@ -152,21 +158,20 @@ def _add_hours(
     settings: PitmanYor,
 ) -> tuple[FeatureRows, FeatureRows]:
     """Append the features (item, slot) and slot; the normaliser of P_i(h|x) goes with the item."""
-    assert train.times is not None and target.times is not None
+    assert train.times is not None
+    assert target.times is not None
     domain = train.domain_size
     slots, asked_slots = _slots(train.times), _slots(target.times)
-    common = np.bincount(slots, past, SLOTS)
-    common = common / max(float(common.sum()), 1e-300)
+    common = _sums(slots, past, SLOTS)
+    common /= max(float(common.sum()), 1e-300)
     person = np.repeat(np.arange(train.users), np.diff(train.offsets))
-    by_slot = np.bincount(person * SLOTS + slots, past, train.users * SLOTS).reshape(-1, SLOTS)
+    by_slot = _sums(person * SLOTS + slots, past, train.users * SLOTS).reshape(-1, SLOTS)
     habit = (by_slot + _HOUR_PRIOR * common) / (by_slot.sum(axis=1, keepdims=True) + _HOUR_PRIOR)
 
     at_hours = FeatureRows(*row_sums(train.offsets, _item_slots(train, slots), past), domain * SLOTS)
     expected = _ITEM_HOUR_PRIOR * habit[at_hours.row_of_each(), at_hours.features % SLOTS]
     at_hours = at_hours.with_weights(settings.item_hours * np.log1p(at_hours.weights / expected))
-    items = users.with_weights(
-        users.weights - settings.item_hours * np.log1p(known.weights / _ITEM_HOUR_PRIOR)
-    )
+    items = users.with_weights(users.weights - settings.item_hours * np.log1p(known.weights / _ITEM_HOUR_PRIOR))
     asked = FeatureRows(*row_sums(target.offsets, _item_slots(target, asked_slots), coming), domain * SLOTS)
     asked = asked.with_weights(_damped_like_items(asked, settings.damping))
 
@@ -175,10 +180,14 @@ def _add_hours(
         with np.errstate(divide="ignore"):
             surprise = np.where(common > 0, np.log(habit / np.where(common > 0, common, 1.0)), 0.0)
         user_rows.append(_dense_rows(settings.rhythm * surprise))
-        spread = np.bincount(asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS, asked.weights)
-        spread = np.concatenate((spread, np.zeros(target.users * SLOTS - spread.size)))
+        places = asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS
+        spread = _sums(places, asked.weights, target.users * SLOTS)
         target_rows.append(_dense_rows(spread.reshape(-1, SLOTS)))
     return _side_by_side(user_rows), _side_by_side(target_rows)
+
+
+def _sums(places: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(places, weights, size), dtype=np.float64)
 
 
 def _damped_like_items(asked: FeatureRows, damping: float) -> NDArray[np.float64]:
@@ -248,6 +257,7 @@ def _tuning_users(train: Traces) -> NDArray[np.int64]:
     return able[np.argsort(content[able], kind="stable")[: _TUNING_USERS[1]]]
 
 
-def _mean_log_rank(train: Traces, target: Traces, settings: PitmanYor) -> float:
-    found = attack(pitman_yor(train, target, settings=settings), candidates=1)
-    return float(np.mean(np.sort(np.log((found.rank_low + found.rank_high) / 2))))
+def _log_ranks(train: Traces, target: Traces, settings: PitmanYor) -> NDArray[np.float64]:
+    found = attack(pitman_yor(train, target, settings=settings), candidates=1, max_values=_TUNING_VALUES)
+    ranks: NDArray[np.float64] = np.log((found.rank_low + found.rank_high) / 2)
+    return ranks

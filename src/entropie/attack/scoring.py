@@ -24,6 +24,7 @@ __all__ = [
     "Partial",
     "Progress",
     "attack",
+    "core_count",
     "merge_partials",
     "outcome_of",
     "prepare",
@@ -98,7 +99,7 @@ def attack(
     `threads` is the number of cores unless given. It changes the time, not one bit of the result.
     """
     index, targets = prepare(matching, candidates=candidates)
-    workers = _threads(threads)
+    workers = core_count(threads)
     pieces = list(blocks(index, targets, workers))
     jobs = (
         lambda level, begin=begin, end=end: score_block(
@@ -304,7 +305,7 @@ def _joined(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _centres(keys: NDArray[np.int64], level: int) -> NDArray[np.float64]:
-    return ((keys + 0.5) * 2.0**level - 0.5) * 2.0**-KEY_BITS
+    return ((keys.astype(np.float64) + 0.5) * 2.0**level - 0.5) * 2.0**-KEY_BITS
 
 
 def _atoms(index: Index, targets: Targets) -> NDArray[np.int64]:
@@ -324,7 +325,8 @@ def _atoms(index: Index, targets: Targets) -> NDArray[np.int64]:
     return frequent
 
 
-def _threads(threads: int | None) -> int:
+def core_count(threads: int | None) -> int:
+    """Check a number of threads, or take the number of cores."""
     if threads is not None and threads < 1:
         raise InvalidParameter.of("threads", "at least 1", threads)
     return threads or os.cpu_count() or 1

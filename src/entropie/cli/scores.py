@@ -80,12 +80,13 @@ def scores_text(found: ScoreSetMeasures) -> str:
             )
     sentence = (
         f"The bits say how far genuine and impostor scores differ, were there people without number; with "
-        f"{output.count(found.impostors)} impostor scores, values above {pse.resolvable_bits:.2f} bits cannot be told apart."
+        f"{output.count(found.impostors)} impostor scores, values above {pse.resolvable_bits:.2f} bits "
+        f"cannot be told apart."
     )
     if pse.unmatched_genuine_share > 0.0:
         sentence += (
-            f" {output.percent(pse.unmatched_genuine_share)} of the genuine scores lie where no impostor does; for them the "
-            f"bits are a lower bound."
+            f" {output.percent(pse.unmatched_genuine_share)} of genuine scores lie where no impostor does; for them "
+            f"the bits are a lower bound."
         )
     return "\n".join(
         [

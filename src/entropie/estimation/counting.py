@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.estimation.counts import LARGEST_TABLE
 from entropie.estimation.parallel import in_parallel
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ def hashed_supports(
     """How many reports (a, b, y) each item x supports: h(x) = y."""
     if items is None:
         return _whole_domain(reports, prime, hash_size, domain_size, threads)
-    if len(items) <= max(ITEM_TESTS_PER_REPORT, domain_size // hash_size):
+    last = int(items[-1])
+    if len(items) <= max(ITEM_TESTS_PER_REPORT, domain_size // hash_size) or last >= LARGEST_TABLE:
         return _listed(reports, prime, hash_size, items, threads)
-    supports = _whole_domain(reports, prime, hash_size, int(items[-1]) + 1, threads)
+    supports = _whole_domain(reports, prime, hash_size, last + 1, threads)
     return supports[items]
 
 

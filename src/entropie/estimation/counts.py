@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ class Counts:
     reports      how many reports went in
     """
 
-    __slots__ = ("counts", "domain_size", "items", "parameters", "reports")
+    __slots__ = ("_handed_out", "counts", "domain_size", "items", "parameters", "reports")
 
     def __init__(self, parameters: str, domain_size: int, items: ArrayLike | None = None) -> None:
         if items is None and domain_size > LARGEST_TABLE:
@@ -43,14 +43,22 @@ class Counts:
         size = domain_size if self.items is None else len(self.items)
         self.counts: Counters = np.zeros(size, np.uint32)
         self.reports = 0
+        self._handed_out = False
 
     def add_supports(self, supports: Counters, reports: int) -> None:
         """Add what `reports` more reports support; the array is kept, so the caller must not change it later."""
         if self.reports == 0:
             self.counts = supports
         else:
-            self.counts = _added(self.counts, supports, self.reports + reports)
+            mine = self.counts.copy() if self._handed_out else self.counts
+            self.counts = _added(mine, supports, self.reports + reports)
+        self._handed_out = False
         self.reports += reports
+
+    def snapshot(self) -> Counters:
+        """The counters as they are now; they stay so when these counts grow, which then make a copy first."""
+        self._handed_out = True
+        return self.counts
 
     def merge(self, other: Counts) -> Counts:
         """The counts of both sets of reports together, as a new value."""
@@ -62,6 +70,7 @@ class Counts:
             raise InvalidInput("Counts of different lists of items cannot be merged; count the same items in both.")
         both = Counts.__new__(Counts)
         both.parameters, both.domain_size, both.items = self.parameters, self.domain_size, self.items
+        both._handed_out = False
         both.reports = self.reports + other.reports
         both.counts = _added(self.counts.copy(), other.counts, both.reports)
         return both
@@ -81,30 +90,58 @@ class Counts:
         if self.items is not None:
             arrays["items"] = self.items
         with replacing(path) as hidden, hidden.open("wb") as handle:
-            np.savez(handle, allow_pickle=False, **arrays)
+            np.savez(handle, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; a file that is damaged, or whose parts do not fit together, is refused."""
         try:
             with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-                if int(file["version"]) != FORMAT_VERSION:
-                    raise InvalidInput(
-                        f"Counts file {path} has version {int(file['version'])}, this program reads {FORMAT_VERSION}."
-                    )
-                counts = cls.__new__(cls)
-                counts.parameters = file["parameters"].tobytes().decode()
-                counts.domain_size = int(file["domain_size"])
-                counts.items = file.get("items")
-                counts.counts = file["counts"]
-                counts.reports = int(file["reports"])
+                parts = {name: file[name] for name in file.files}
         except FileNotFoundError:
             raise InvalidInput(f"Counts file {path} does not exist.") from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
-            if isinstance(problem, InvalidInput):
-                raise
-            raise InvalidInput(f"Counts file {path} is damaged or not a counts file ({problem}).") from None
+        except Exception:  # whatever a damaged archive makes the reader stumble over
+            raise InvalidInput(f"Counts file {path} is damaged or not a counts file.") from None
+        counts = cls._of(parts)
+        if counts is None:
+            raise InvalidInput(f"Counts file {path} is damaged, or of another version than {FORMAT_VERSION}.")
         return counts
+
+    @classmethod
+    def _of(cls, parts: dict[str, NDArray[Any]]) -> Counts | None:
+        """The counts that these arrays describe, or None where they cannot be right."""
+        needed = {"version", "parameters", "domain_size", "reports", "counts"}
+        if not needed <= set(parts) <= needed | {"items"}:
+            return None
+        scalars = [parts[name] for name in ("version", "domain_size", "reports")]
+        if any(part.ndim != 0 or part.dtype.kind not in "ui" for part in scalars):
+            return None
+        version, domain_size, reports = (int(part) for part in scalars)
+        if version != FORMAT_VERSION or domain_size < 1 or reports < 0 or parts["parameters"].dtype != np.uint8:
+            return None
+        try:
+            document = parts["parameters"].tobytes().decode()
+        except UnicodeDecodeError:
+            return None
+        items, numbers = parts.get("items"), parts["counts"]
+        if items is not None and not _are_items(items, domain_size):
+            return None
+        size = domain_size if items is None else len(items)
+        if numbers.shape != (size,) or numbers.dtype not in (np.uint32, np.int64):
+            return None
+        if size and (int(numbers.min()) < 0 or int(numbers.max()) > reports):
+            return None
+        counts = cls.__new__(cls)
+        counts.parameters, counts.domain_size, counts.items = document, domain_size, items
+        counts.counts, counts.reports, counts._handed_out = numbers, reports, False
+        return counts
+
+
+def _are_items(items: NDArray[Any], domain_size: int) -> bool:
+    """Whether these are sorted, different codes of the domain."""
+    if items.ndim != 1 or items.dtype != np.uint64 or len(items) == 0:
+        return False
+    return int(items[-1]) < domain_size and bool((items[1:] > items[:-1]).all())
 
 
 def _added(counts: Counters, more: Counters, reports: int) -> Counters:

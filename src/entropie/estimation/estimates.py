@@ -15,7 +15,7 @@ from entropie.theory import checks
 from entropie.theory.loss import CountingRates, significance_threshold, significant_count
 
 Floats = NDArray[np.float64]
-_BLOCK = 1 << 16
+_MANY = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Estimates:
     @property
     def probabilities(self) -> Floats:
         """Unbiased estimates (count/n - nu)/(mu - nu). They may be negative and need not sum to 1."""
-        return _affine(self.counts, 1.0 / (self.reports * self.rates.gain), self.rates.nu / self.rates.gain)
+        return _scaled(self.counts, 1.0 / (self.reports * self.rates.gain), self.rates.nu / self.rates.gain)
 
     @property
     def standard_errors(self) -> Floats:
@@ -82,7 +82,9 @@ class Estimates:
 
     def top(self, size: int) -> NDArray[np.int64]:
         """Positions of the `size` largest estimates, largest first, ties by position."""
-        size = min(size, len(self.counts))
+        size = min(checks.whole_number("size", size, at_least=0), len(self.counts))
+        if size == 0:
+            return np.empty(0, np.int64)
         least = np.partition(self.counts, -size)[-size]
         sure = np.flatnonzero(self.counts > least)
         tied = np.flatnonzero(self.counts == least)[: size - len(sure)]
@@ -90,17 +92,14 @@ class Estimates:
         return np.asarray(chosen[np.lexsort((chosen, -self.counts[chosen].astype(np.int64)))])
 
 
-def _affine(counts: Counters, slope: float, shift: float) -> Floats:
-    """slope counts - shift, block by block while each is in cache, with all cores where there is much of it."""
+def _scaled(counts: Counters, slope: float, shift: float) -> Floats:
+    """slope counts - shift; compiled and on all cores where there are many."""
+    if len(counts) < _MANY:
+        return np.asarray(slope * counts.astype(np.float64) - shift)
+    from entropie.kernels.counting import scale_counts
+
     out = np.empty(len(counts))
-
-    def fill(part: slice) -> None:
-        for begin in range(part.start, part.stop, _BLOCK):
-            block = slice(begin, min(begin + _BLOCK, part.stop))
-            np.multiply(counts[block], slope, out=out[block])
-            out[block] -= shift
-
-    in_parallel(fill, len(counts), _BLOCK * 8)
+    in_parallel(lambda part: scale_counts(counts[part], slope, shift, out[part]), len(counts), _MANY // 2)
     return out
 
 
@@ -113,16 +112,28 @@ def estimate(counts: Counts, rates: CountingRates) -> Estimates:
             "The mechanism sends pure noise (theta is 0 after rounding down to a multiple of 2^-64), "
             "so nothing can be estimated; use a larger epsilon or theta."
         )
-    return Estimates(counts.counts, counts.reports, rates, counts.domain_size, counts.items)
+    return Estimates(counts.snapshot(), counts.reports, rates, counts.domain_size, counts.items)
 
 
 def project_to_simplex(values: ArrayLike) -> Floats:
     """The point of the probability simplex closest to `values` in l2."""
-    v = np.asarray(values, dtype=np.float64)
+    v = _finite_list("values", values)
+    v = v - v.max()  # the same point is nearest, and huge estimates keep their digits
     ordered = np.sort(v)[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(v) + 1)
     kept = np.flatnonzero(ordered > excess)[-1]
     return np.asarray(np.maximum(v - excess[kept], 0.0))
+
+
+def _finite_list(name: str, values: ArrayLike) -> Floats:
+    rule = "a non-empty list of finite numbers"
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"Parameter `{name}` must be {rule}.") from None
+    if numbers.ndim != 1 or numbers.size == 0 or not np.isfinite(numbers).all():
+        raise InvalidParameter(f"Parameter `{name}` must be {rule}.")
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +151,11 @@ class Accuracy:
 
 def accuracy(estimated: ArrayLike, truth: ArrayLike, top: int | None = None) -> Accuracy:
     """Compare with the truth over its top items (all items that occur when `top` is None; l2 then over all)."""
-    p_hat, p = np.asarray(estimated, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    if p_hat.shape != p.shape or p.ndim != 1 or p.size == 0:
-        raise InvalidParameter(
-            f"Parameter `truth` must have one share per estimate, got {p.shape} for {p_hat.shape} instead."
-        )
+    p_hat, p = _finite_list("estimated", estimated), _finite_list("truth", truth)
+    if p_hat.shape != p.shape:
+        raise InvalidParameter(f"Parameter `truth` must have one share per estimate, got {len(p)} for {len(p_hat)}.")
+    if top is not None:
+        top = checks.whole_number("top", top)
     chosen = np.arange(len(p)) if top is None else np.argsort(-p, kind="stable")[:top]
     difference = p_hat[chosen] - p[chosen]
     occurring = p[chosen] > 0.0

@@ -1,9 +1,10 @@
 """The law of scores as counts of keys, in bounded memory and in no particular order.
 
 Scores are whole multiples of 2^-q. Their key is the score rounded to a multiple of 2^-34, shifted right by `level`:
-level 0 keeps every value, each level up doubles the cells' width. A law lives at the lowest level that leaves it no more
-keys than allowed. A level maps the keys of the one below, so the level of a set of scores depends on the set alone, not on
-the order in which it was added or merged; and a part of the scores never needs a higher level than the whole. Atoms, a few keys known beforehand, are counted apart and stay exact at every level.
+level 0 keeps every value, each level up doubles the width of the cells. A law lives at the lowest level that leaves it
+no more keys than allowed. A level maps the keys of the one below, so the level of a set of scores depends on the set
+alone, not on the order in which it was added or merged; and a part of the scores never needs a higher level than the
+whole. Atoms, a few keys known beforehand, are counted apart and stay exact at every level.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _GOLDEN = np.int64(0x9E3779B97F4A7C15 - 2**64)
 @njit(nogil=True, cache=True)
 def slot_of(key: int, mask: int) -> int:
     """Scatter a key over a table of up to 2^24 rows by the golden ratio, modulo 2^64."""
-    return ((key * _GOLDEN) >> 40) & mask
+    return int(((key * _GOLDEN) >> 40) & mask)
 
 
 @njit(nogil=True, cache=True)
@@ -105,13 +106,35 @@ def sum_sorted(
 
 @njit(nogil=True, cache=True)
 def law_of(
-    table: NDArray[np.int64], state: NDArray[np.int64], max_keys: int
+    table: NDArray[np.int64],
+    state: NDArray[np.int64],
+    atoms: NDArray[np.int64],
+    atom_counts: NDArray[np.int64],
+    max_keys: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read a table out: sorted keys, at most `max_keys`, and their counts; state[1] becomes their level."""
-    used = table[table[:, 0] != EMPTY]
-    order = np.argsort(used[:, 0])
-    keys = used[:, 0][order]
-    counts = used[:, 1][order]
+    """Read a table out: sorted keys, at most `max_keys`, and their counts; state[1] becomes their level.
+
+    At level 0 the atoms stand in the table with the others; they move to their own counts first.
+    """
+    keys = np.empty(state[0], np.int64)
+    counts = np.empty(state[0], np.int64)
+    found = 0
+    for row in range(table.shape[0]):
+        key = table[row, 0]
+        if key == EMPTY:
+            continue
+        slot = slot_of(key, atoms.shape[0] - 1)
+        while atoms[slot, 0] != EMPTY and atoms[slot, 0] != key:
+            slot = (slot + 1) & (atoms.shape[0] - 1)
+        if state[1] == 0 and atoms[slot, 0] == key:
+            atom_counts[atoms[slot, 1]] += table[row, 1]
+        else:
+            keys[found] = key
+            counts[found] = table[row, 1]
+            found += 1
+    order = np.argsort(keys[:found])
+    keys = keys[order]
+    counts = counts[order]
     up = levels_up(keys, max_keys)
     state[1] += up
     if up > 0:
@@ -120,14 +143,20 @@ def law_of(
 
 
 @njit(nogil=True, cache=True)
-def make_room(table: NDArray[np.int64], state: NDArray[np.int64], max_keys: int) -> NDArray[np.int64]:
+def make_room(
+    table: NDArray[np.int64],
+    state: NDArray[np.int64],
+    atoms: NDArray[np.int64],
+    atom_counts: NDArray[np.int64],
+    max_keys: int,
+) -> NDArray[np.int64]:
     """Double the table, or where it has twice the keys allowed, go up to the level that all scores will need."""
     rows = table.shape[0]
     if state[0] > 2 * max_keys:
-        keys, counts = law_of(table, state, max_keys)
+        keys, counts = law_of(table, state, atoms, atom_counts, max_keys)
     else:
         used = table[table[:, 0] != EMPTY]
-        keys, counts = used[:, 0], used[:, 1]
+        keys, counts = used[:, 0].copy(), used[:, 1].copy()
         rows *= 2
     fresh = empty_table(rows)
     state[0] = 0
@@ -165,7 +194,7 @@ def count_scores(
     table: NDArray[np.int64],
     state: NDArray[np.int64],
 ) -> int:
-    """Enter scores begin..end-1, atoms by their exact key, others at the law's level; `counts` is one for all if short.
+    """Enter scores begin..end-1 into the law; `counts` is one for all or one for each.
 
     Stops where the table needs room; returns the place of the next score. (A loop that replaced the table itself
     would spend most of its time on the reference count.)
@@ -183,13 +212,14 @@ def count_scores(
         place += 1
         if count == 0:
             continue
-        slot = slot_of(key, atom_mask)
-        while atoms[slot, 0] != EMPTY and atoms[slot, 0] != key:
-            slot = (slot + 1) & atom_mask
-        if atoms[slot, 0] == key:
-            atom_counts[atoms[slot, 1]] += count
-            continue
-        key >>= level
+        if level > 0:
+            slot = slot_of(key, atom_mask)
+            while atoms[slot, 0] != EMPTY and atoms[slot, 0] != key:
+                slot = (slot + 1) & atom_mask
+            if atoms[slot, 0] == key:
+                atom_counts[atoms[slot, 1]] += count
+                continue
+            key >>= level
         slot = slot_of(key, mask)
         while table[slot, 0] != EMPTY and table[slot, 0] != key:
             slot = (slot + 1) & mask

@@ -26,6 +26,13 @@ def count_values(values, counts):
 
 
 @njit(nogil=True, cache=True)
+def scale_counts(counts, slope, shift, out):
+    """out = slope counts - shift, in one pass."""
+    for i in range(len(counts)):
+        out[i] = slope * counts[i] - shift
+
+
+@njit(nogil=True, cache=True)
 def count_hashed(a, b, y, prime, hash_size, inverse, counts):
     """counts[x] += 1 for every report and every item x < len(counts) with h(x) = y.
 

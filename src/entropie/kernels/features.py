@@ -140,10 +140,12 @@ def transition_table(
 
 
 @njit(nogil=True, cache=True)
-def _transition_code(starts: NDArray[np.int64], successors: NDArray[np.uint32], origin: int, successor: int) -> int:
+def _transition_code(
+    starts: NDArray[np.int64], successors: NDArray[np.uint32], origin: np.int64, successor: np.int64
+) -> int:
     """Find the code of origin -> successor by halving; -1 where the table lacks it."""
-    low = starts[origin]
-    high = starts[origin + 1]
+    low: int = starts[origin]
+    high: int = starts[origin + 1]
     end = high
     while low < high:
         middle = (low + high) >> 1

@@ -50,21 +50,30 @@ def _base_scores(
 
 
 @njit(nogil=True, cache=True)
-def _base_classes(base: NDArray[np.int64], classes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the distinct base scores in order of appearance; returns their values and how many users have each."""
-    rows = 1024
-    slots = np.full(rows, -1, np.int64)
-    values = np.empty(rows // 2, np.int64)
-    counts = np.zeros(rows // 2, np.int64)
-    found = 0
-    for user in range(base.shape[0]):
+def _classify(
+    base: NDArray[np.int64],
+    begin: int,
+    classes: NDArray[np.uint32],
+    slots: NDArray[np.int64],
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    found: int,
+) -> tuple[int, int]:
+    """Number base scores from user `begin` on until all slots that may be used are; next user, classes found."""
+    mask = slots.shape[0] - 1
+    last = EMPTY
+    number = 0
+    run = 0  # users in a row with the same score
+    user = begin
+    while user < base.shape[0] and 2 * found <= mask:
         score = base[user]
-        if user > 0 and score == base[user - 1]:
-            number = np.int64(classes[user - 1])
-        else:
-            slot = slot_of(score, rows - 1)
+        if score != last:
+            counts[number] += run
+            run = 0
+            last = score
+            slot = slot_of(score, mask)
             while slots[slot] >= 0 and values[slots[slot]] != score:
-                slot = (slot + 1) & (rows - 1)
+                slot = (slot + 1) & mask
             number = slots[slot]
             if number < 0:
                 number = found
@@ -73,21 +82,34 @@ def _base_classes(base: NDArray[np.int64], classes: NDArray[np.uint32]) -> tuple
                 counts[number] = 0
                 found += 1
         classes[user] = number
-        counts[number] += 1
-        if 2 * found >= rows:
-            rows *= 4
-            slots = np.full(rows, -1, np.int64)
-            more_values = np.empty(rows // 2, np.int64)
-            more_counts = np.zeros(rows // 2, np.int64)
-            more_values[:found] = values[:found]
-            more_counts[:found] = counts[:found]
-            values = more_values
-            counts = more_counts
-            for number in range(found):
-                slot = slot_of(values[number], rows - 1)
-                while slots[slot] >= 0:
-                    slot = (slot + 1) & (rows - 1)
-                slots[slot] = number
+        run += 1
+        user += 1
+    counts[number] += run
+    return user, found
+
+
+@njit(nogil=True, cache=True)
+def _base_classes(base: NDArray[np.int64], classes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the distinct base scores in order of appearance; returns their values and how many users have each."""
+    slots = np.full(1024, -1, np.int64)
+    values = np.zeros(513, np.int64)
+    counts = np.zeros(513, np.int64)
+    user, found = _classify(base, 0, classes, slots, values, counts, 0)
+    while user < base.shape[0]:
+        rows = 4 * slots.shape[0]
+        slots = np.full(rows, -1, np.int64)
+        more = np.zeros(rows // 2 + 1, np.int64)
+        more[:found] = values[:found]
+        values = more
+        more = np.zeros(rows // 2 + 1, np.int64)
+        more[:found] = counts[:found]
+        counts = more
+        for number in range(found):
+            slot = slot_of(values[number], rows - 1)
+            while slots[slot] >= 0:
+                slot = (slot + 1) & (rows - 1)
+            slots[slot] = number
+        user, found = _classify(base, user, classes, slots, values, counts, found)
     return values[:found].copy(), counts[:found].copy()
 
 
@@ -142,7 +164,9 @@ def _base(
 
 
 @njit(nogil=True, cache=True)
-def _offer(best_scores: NDArray[np.int64], best_users: NDArray[np.int64], filled: int, score: int, user: int) -> int:
+def _offer(
+    best_scores: NDArray[np.int64], best_users: NDArray[np.int64], filled: int, score: int, user: np.int64
+) -> int:
     """Insert a user among the best, higher scores first and equal scores by number; returns how many there are."""
     size = best_scores.shape[0]
     if filled == size:
@@ -194,7 +218,7 @@ def _offer_unreached(
         if scores[user] == EMPTY:
             score = values[classes[user]]
             if score < last_score or (score == last_score and user > last):
-                filled = _offer(best_scores, best_users, filled, score, user)
+                filled = _offer(best_scores, best_users, filled, score, np.int64(user))
     return filled
 
 
@@ -382,7 +406,7 @@ def score_targets(
             while entered < left.shape[0]:
                 entered = count_scores(values, left, entered, left.shape[0], shift, atoms, atom_counts, table, state)
                 if state[0] > state[2]:
-                    table = make_room(table, state, max_keys)
+                    table = make_room(table, state, atoms, atom_counts, max_keys)
             if target == targets:
                 break
         if target == 0 or not _same_base(begin, target, offsets, features, weights, heads, sizes):
@@ -423,7 +447,7 @@ def score_targets(
         while entered < impostors:
             entered = count_scores(settled, one, entered, impostors, shift, atoms, atom_counts, table, state)
             if state[0] > state[2]:
-                table = make_room(table, state, max_keys)
+                table = make_room(table, state, atoms, atom_counts, max_keys)
 
-    keys, key_counts = law_of(table, state, max_keys)
+    keys, key_counts = law_of(table, state, atoms, atom_counts, max_keys)
     return genuine, ties, better, tied, best_users, best_scores, atom_counts, keys, key_counts, state[1]

@@ -100,8 +100,9 @@ class RandomizedResponse:
 
     def _draw(self, values: ArrayLike, source: Source) -> Codes:
         truth = checked_values(values, self.domain_size)
-        lies = source.below(self.domain_size, len(truth))
-        return np.where(probability.happens(self.theta_numerator, source.words(len(truth))), truth, lies)
+        reports = source.below(self.domain_size, len(truth))
+        np.copyto(reports, truth, where=probability.happens(self.theta_numerator, source.words(len(truth))))
+        return reports
 
     def count(self, reports: ArrayLike, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
         """Count a batch of reports, `into` earlier counts if given (which then grow)."""

@@ -26,7 +26,7 @@ def capacity(matrix: ArrayLike, tolerance_bits: float = 1e-9, max_rounds: int = 
     Every round certifies itself: I(p) <= C <= max_x D(Q_x || pQ). For fewer users than items `high_bits` still
     is a valid bound.
     """
-    Q = _checked(matrix)
+    Q = checked_matrix(matrix)
     p = np.full(len(Q), 1.0 / len(Q))
     low, high = 0.0, np.inf
     for _ in range(max_rounds):
@@ -41,18 +41,18 @@ def capacity(matrix: ArrayLike, tolerance_bits: float = 1e-9, max_rounds: int = 
 
 def success(matrix: ArrayLike, users: int) -> float:
     """Worst-case probability of naming a uniform user among n >= k: sum_y max_x Q(y|x) / n."""
-    Q = _checked(matrix)
+    Q = checked_matrix(matrix)
     return float(Q.max(axis=0).sum()) / checks.whole_number("users", users, at_least=len(Q))
 
 
 def doeblin_theta(matrix: ArrayLike) -> float:
     """1 - sum_y min_x Q(y|x): the mechanism inherits the randomized-response theorem with this theta."""
-    return max(0.0, 1.0 - float(_checked(matrix).min(axis=0).sum()))
+    return max(0.0, 1.0 - float(checked_matrix(matrix).min(axis=0).sum()))
 
 
 def epsilon(matrix: ArrayLike) -> float:
     """The local differential privacy of the matrix: largest ln Q(y|x)/Q(y|x')."""
-    Q = _checked(matrix)
+    Q = checked_matrix(matrix)
     low, high = Q.min(axis=0), Q.max(axis=0)
     used = high > 0.0
     with np.errstate(divide="ignore"):
@@ -65,7 +65,8 @@ def _divergence_bits(Q: NDArray[np.float64], output: NDArray[np.float64]) -> NDA
     return np.asarray(terms.sum(axis=1))
 
 
-def _checked(matrix: ArrayLike) -> NDArray[np.float64]:
+def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
+    """A table whose rows are probabilities."""
     Q = np.asarray(matrix, dtype=np.float64)
     if Q.ndim != 2 or Q.size == 0:
         raise InvalidParameter("Parameter `matrix` must be a table of probabilities, one row per item.")

@@ -28,6 +28,8 @@ def whole_number(name: str, value: object, at_least: int = 1, at_most: int = LAR
 
 def real_number(name: str, value: object, rule: str, low: float, high: float) -> float:
     """Return `value` as a float in [low, high], or say which rule it breaks (NaN breaks every rule)."""
+    if isinstance(value, (bool, str, bytes)):
+        raise InvalidParameter.of(name, rule, value)
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

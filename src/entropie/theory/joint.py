@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidParameter
 from entropie.theory import checks
+from entropie.theory.channel import checked_matrix
 from entropie.theory.special import LN2
 
 Floats = NDArray[np.float64]
@@ -20,11 +21,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """p(u, x) as sparse rows: `weights[offsets[u]:offsets[u+1]]` belong to items `items[...]`; they sum to 1."""
+    """p(u, x) as sparse rows over the items that somebody has.
+
+    `weights[offsets[u]:offsets[u+1]]` belong to the items `codes[held[...]]` of user u; all weights sum to 1.
+    Items nobody has take no room, however large the domain.
+    """
 
     offsets: NDArray[np.int64]
-    items: NDArray[np.int64]
+    held: NDArray[np.int64]
     weights: Floats
+    codes: NDArray[np.int64]
     domain_size: int
 
     @classmethod
@@ -47,18 +53,14 @@ class Joint:
             raise InvalidParameter("Parameter `offsets` must cut `items` and `weights` into rows from first to last.")
         if not np.isfinite(values).all() or (values < 0.0).any() or values.sum() <= 0.0:
             raise InvalidParameter("Parameter `weights` must be non-negative numbers, not all zero.")
-        if len(columns) and (columns.min() < 0 or columns.max() >= domain_size):
+        if columns.min() < 0 or columns.max() >= domain_size:
             raise InvalidParameter("Parameter `items` must be codes from 0 to domain_size - 1.")
+        codes, held = np.unique(columns, return_inverse=True)
         rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        cells, place = np.unique(rows * domain_size + columns, return_inverse=True)
+        cells, place = np.unique(rows * len(codes) + held, return_inverse=True)
         summed = np.bincount(place, weights=values, minlength=len(cells))
-        new_rows = cells // domain_size
-        return cls(
-            np.searchsorted(new_rows, np.arange(len(bounds))).astype(np.int64),
-            cells % domain_size,
-            summed / summed.sum(),
-            domain_size,
-        )
+        bounds = np.searchsorted(cells // len(codes), np.arange(len(bounds)))
+        return cls(bounds.astype(np.int64), cells % len(codes), summed / summed.sum(), codes, domain_size)
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -72,45 +74,53 @@ class Joint:
 
     @property
     def item_law(self) -> Floats:
-        """p(x)."""
-        return np.bincount(self.items, weights=self.weights, minlength=self.domain_size).astype(np.float64)
+        """p(x) of the items that somebody has, in the order of `codes`."""
+        return np.bincount(self.held, weights=self.weights, minlength=len(self.codes)).astype(np.float64)
 
 
 def pie_bits(joint: Joint, theta: float = 1.0) -> float:
     """I(U;Y) when Y is X with probability theta and uniform over the domain otherwise; theta = 1 gives I(U;X)."""
     theta = checks.theta_value(theta)
-    noise = (1.0 - theta) / joint.domain_size
     by_user, by_item = joint.user_law, joint.item_law
-    output = theta * by_item + noise
-    # items a user never has: ratio q_u/q - 1 = -theta p(y)/q(y), first for all items ...
+    output = theta * by_item + (1.0 - theta) / joint.domain_size
+    # a user without the item: q_u/q - 1 = -theta p(y)/q(y)
     absent = output * _psi(-theta * _ratio(by_item, output))
-    # ... then taken back for those she has, and their own terms added
-    q = output[joint.items]
-    own = q * _psi(theta * (_ratio(joint.weights, by_user[joint.rows]) - by_item[joint.items]) / q)
-    nats = absent.sum() * by_user.sum() + float(by_user[joint.rows] @ (own - absent[joint.items]))
-    return max(0.0, float(nats) / LN2)
+    # a user with it
+    own_output = output[joint.held]
+    own = theta * (_ratio(joint.weights, by_user[joint.rows]) - by_item[joint.held])
+    present = own_output * _psi(_ratio(own, own_output))
+    nats = float(absent @ _without(joint, by_user)) + float(by_user[joint.rows] @ present)
+    return max(0.0, nats / LN2)
+
+
+def _without(joint: Joint, by_user: Floats) -> Floats:
+    """For every held item the probability of a user who does not have it; exactly 0 where all do."""
+    having = np.bincount(joint.held, weights=by_user[joint.rows], minlength=len(joint.codes))
+    holders = np.bincount(joint.held, minlength=len(joint.codes))
+    return np.where(holders == np.count_nonzero(by_user), 0.0, np.maximum(1.0 - having, 0.0))
 
 
 def item_report_bits(joint: Joint, theta: float = 1.0) -> float:
     """I(X;Y) for the same mechanism: what a report says about its item."""
     law = joint.item_law
-    held = np.flatnonzero(law)
-    diagonal = Joint(np.arange(len(held) + 1), held, law[held], joint.domain_size)
+    places = np.arange(len(law))
+    diagonal = Joint(np.arange(len(law) + 1), places, law, joint.codes, joint.domain_size)
     return pie_bits(diagonal, theta)
 
 
 def pie_bits_through(joint: Joint, matrix: ArrayLike) -> float:
     """I(U;Y) through any mechanism given as a matrix Q[x, y]; costs non-zeros times outputs."""
-    Q = np.asarray(matrix, dtype=np.float64)
-    if Q.ndim != 2 or len(Q) != joint.domain_size:
+    Q = checked_matrix(matrix)
+    if len(Q) != joint.domain_size:
         raise InvalidParameter.of("matrix", f"a table with {joint.domain_size} rows", Q.shape)
+    Q = Q[joint.codes]
     output = joint.item_law @ Q
     used = output > 0.0
     nats = 0.0
     for user, probability in enumerate(joint.user_law):
         if probability > 0.0:
             row = slice(joint.offsets[user], joint.offsets[user + 1])
-            law = (joint.weights[row] / probability) @ Q[joint.items[row]]
+            law = (joint.weights[row] / probability) @ Q[joint.held[row]]
             nats += probability * float(output[used] @ _psi(law[used] / output[used] - 1.0))
     return max(0.0, nats / LN2)
 
@@ -132,10 +142,12 @@ def pie_bits_local_hashing(
     Given the function h, the report is randomized response on h(X); each drawn function gives that value exactly.
     """
     functions = checks.whole_number("functions", functions, at_least=2)
+    hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
+    prime = checks.whole_number("prime", prime, max(hash_size, joint.domain_size), (1 << 62) - 1)
     values = np.empty(functions)
     for i in range(functions):
         a, b = int(rng.integers(1, prime)), int(rng.integers(0, prime))
-        hashed = _hashes(a, b, prime, hash_size, joint.items)
+        hashed = _hashes(a, b, prime, hash_size, joint.codes)[joint.held]
         values[i] = pie_bits(Joint.sparse(joint.offsets, hashed, joint.weights, hash_size), theta)
     return SampledBits(float(values.mean()), float(values.std(ddof=1) / np.sqrt(functions)), functions)
 

@@ -72,8 +72,10 @@ def local_hashing_l2(probability: float, users: int, hash_size: int, epsilon: fl
     if epsilon > LARGE_EPSILON:
         return (1.0 - probability) / (hash_size - 1) / users
     lift = math.expm1(epsilon)
-    noise = ((hash_size + lift) / lift) ** 2 / (hash_size - 1)
-    return (noise + probability * ((hash_size - 2) * hash_size / lift - 1.0) / (hash_size - 1)) / users
+    # the same, sorted into terms that are never negative
+    rare = ((hash_size + lift) / lift) ** 2
+    own = (hash_size / lift) * hash_size * ((1.0 + lift) / lift)
+    return ((1.0 - probability) * rare + probability * own) / (hash_size - 1) / users
 
 
 def local_hashing_l2_limit(probability: float, users: int, theta: float) -> float:
@@ -86,7 +88,7 @@ def significant_count(rates: CountingRates, users: int, domain_size: int, level:
 
     Exact binomial tail of Bin(n, nu): the normal threshold below is far too low where n nu is small.
     """
-    allowed = level / domain_size
+    allowed = checks.real_number("level", level, "a share between 0 and 1", 1e-300, 1.0 - 1e-12) / domain_size
     mean = users * rates.nu
     if mean <= 0.0:
         return 1
@@ -108,5 +110,6 @@ def significance_threshold(rates: CountingRates, users: int, domain_size: int, l
 
     sd is the standard error of an absent item (p = 0).
     """
+    level = checks.real_number("level", level, "a share between 0 and 1", 1e-300, 1.0 - 1e-12)
     deviations = -NormalDist().inv_cdf(level / domain_size)
     return deviations * math.sqrt(rates.l2(0.0, users))

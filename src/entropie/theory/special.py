@@ -109,10 +109,10 @@ def binomial_expectation(f: Callable[[int], float], trials: int, probability: fl
 
 
 def binomial_upper_tail(first: int, trials: int, probability: float) -> float:
-    """Pr(N >= first) for N ~ Bin(trials, probability): the first term times a continued fraction.
+    """Pr(N >= first) for N ~ Bin(trials, probability).
 
-    That is the incomplete beta function I_p(first, trials-first+1), whose fraction converges fast away from the mean;
-    on the near side of the mean the other tail is taken from 1.
+    Beyond the mean it is the first term times a continued fraction, that of the incomplete beta function
+    I_p(first, trials-first+1); up to the mean the terms below are taken from 1.
     """
     if first <= 0:
         return 1.0
@@ -120,11 +120,16 @@ def binomial_upper_tail(first: int, trials: int, probability: float) -> float:
         return 0.0
     if probability >= 1.0:
         return 1.0
-    if first <= trials * probability:
-        return 1.0 - binomial_upper_tail(trials - first + 1, trials, 1.0 - probability)
-    return min(
-        1.0, binomial_pmf(first, trials, probability) * (1.0 - probability) * _beta_fraction(first, trials, probability)
-    )
+    if first > trials * probability:
+        head = binomial_pmf(first, trials, probability) * (1.0 - probability)
+        return min(1.0, head * _beta_fraction(first, trials, probability))
+    below = 0.0
+    for count in range(first - 1, -1, -1):
+        mass = binomial_pmf(count, trials, probability)
+        below += mass
+        if mass <= 1e-18 * below:
+            break
+    return max(0.0, 1.0 - below)
 
 
 def _beta_fraction(first: int, trials: int, probability: float) -> float:

@@ -75,7 +75,7 @@ def composed_bits(order_bits: float, users: int, reports: int) -> float:
 
 
 def _leakage(theta: float, answers: float) -> float:
-    return math.log1p(theta * (answers - 1.0)) / LN2
+    return max(0.0, math.log1p(theta * (answers - 1.0)) / LN2)
 
 
 def _lift(epsilon: float, order: float) -> Decimal:
@@ -93,7 +93,7 @@ def _excess(share: Decimal, epsilon: float, order: float) -> Decimal:
 
 def _order_bits(excess: Decimal, order: float) -> float:
     """a/(a-1) log2(1 + excess)."""
-    return float(Decimal(order) / (Decimal(order) - 1) * (1 + excess).ln() / Decimal(2).ln())
+    return max(0.0, float(Decimal(order) / (Decimal(order) - 1) * (1 + excess).ln() / Decimal(2).ln()))
 
 
 def _checked_order(order: float) -> float:

@@ -1,0 +1,90 @@
+"""One event per target: the attack and its information, exact, in time linear in the training data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
+from entropie.attack.index import build_index
+from entropie.attack.mechanism import report_weights
+from entropie.attack.scoring import CANDIDATES, MAX_VALUES, AttackOutcome, Partial, outcome_of
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.kernels.attack_law import atom_table
+from entropie.kernels.attack_single import information_nats, score_single
+
+__all__ = ["SingleDatum", "attack_single", "pie_bits", "single_datum"]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleDatum:
+    """What one event per person gives away: the attack's outcome and the exact PIE of the user models."""
+
+    outcome: AttackOutcome
+    pie_bits: float
+
+
+def single_datum(train: Traces, target: Traces, *, theta: float = 1.0) -> SingleDatum:
+    """Attack one event per target, sent with the truth's probability theta (1: no mechanism), and measure I(U;Y)."""
+    return SingleDatum(attack_single(train, target, theta=theta), pie_bits(train, theta=theta))
+
+
+def attack_single(
+    train: Traces,
+    target: Traces,
+    *,
+    theta: float = 1.0,
+    candidates: int = CANDIDATES,
+    max_values: int = MAX_VALUES,
+) -> AttackOutcome:
+    """Score all users for targets of at most one event, without visiting pairs.
+
+    A user who has the event's item weighs ln pi_i - ln d, or under randomized response ln(1 + theta k pi_i/(1-theta)):
+    all targets with the same item see the same scores, so each posting is read once.
+    """
+    check_same_people(train, target)
+    lengths = np.diff(target.offsets)
+    if lengths.max() > 1:
+        raise InvalidInput(
+            f"A single-datum attack takes one event per target, got up to {lengths.max()}; keep the first of each."
+        )
+    if candidates < 1:
+        raise InvalidParameter.of("candidates", "at least 1", candidates)
+    asked_rows = FeatureRows(target.offsets, target.items, np.ones(target.events), target.domain_size)
+    index, targets = build_index(Matching(report_weights(train, theta), asked_rows))
+    index = replace(index, atoms=np.zeros(1, np.int64))
+    asked = np.full(train.users, -1, np.int64)
+    asked[np.diff(targets.offsets) > 0] = targets.features
+    results = score_single(
+        index.starts,
+        index.users,
+        index.fixed,
+        index.user_count,
+        index.tolerance,
+        index.shift,
+        atom_table(index.atoms),
+        index.atoms.size,
+        asked,
+        min(candidates, index.user_count),
+        max_values,
+    )
+    return outcome_of(index, Partial(targets.ids, *results, max_values))
+
+
+def pie_bits(traces: Traces, *, theta: float = 1.0) -> float:
+    """Compute the exact PIE, I(U;Y) in bits, when a user who sends one datum draws it from her own trace.
+
+    Users are uniform and q_i(y) = theta pi_i(y) + (1 - theta)/k; users without events are left out.
+    """
+    if not 0 <= theta <= 1:
+        raise InvalidParameter.of("theta", "between 0 and 1", theta)
+    active = np.flatnonzero(np.diff(traces.offsets) > 0)
+    if active.size == 0:
+        raise InvalidInput("The information of a datum needs at least one event, got none.")
+    counts = item_rows(traces if active.size == traces.users else traces.take(active))
+    shares = counts.weights / np.repeat(counts.totals(), np.diff(counts.offsets))
+    nats = information_nats(counts.offsets, counts.features, shares, traces.domain_size, theta)
+    return float(nats) / math.log(2)
