@@ -18,6 +18,7 @@ from entropie.mechanisms.choice import RandomChoice
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
 from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.mechanisms.randomness import SimulationSource
 
 FALSE_ALARM = 1e-9
 """Probability that a test of unseeded randomness fails by chance: below this, by Chernoff and the union bound."""
@@ -266,3 +267,21 @@ def test_empirical_epsilon(made: Callable[[float], Any], audit: Callable[[Any, i
     proven = audit(made(epsilon), 300_000)
     assert epsilon - 0.09 < proven <= epsilon
     assert audit(made(1.1 * epsilon), 300_000) > epsilon
+
+
+def test_long_simulations_do_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 3 * 2**17 + 5
+    drawn = []
+    for cores in (1, 2, 5):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        source = SimulationSource(np.random.default_rng(9))
+        drawn.append((source.below(1000, size), source.words(size)))
+    for below, words in drawn[1:]:
+        assert np.array_equal(below, drawn[0][0])
+        assert np.array_equal(words, drawn[0][1])
+    below, words = drawn[0]
+    counts = np.bincount(below.astype(np.int64), minlength=1000)
+    assert len(counts) == 1000
+    # chi-square with 999 degrees of freedom, z = 5
+    assert abs(((counts - size / 1000) ** 2 / (size / 1000)).sum() - 999) < 5 * np.sqrt(2 * 999)
+    assert len(np.unique(words)) == size  # a repeated chunk would show here
