@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from entropie._version import __version__
 
 if TYPE_CHECKING:
+    from entropie.assessment import Assessment, assess
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
+    from entropie.measures.scoreset import ScoreSetMeasures
+    from entropie.measures.scoreset import score_measures as scores
     from entropie.mechanisms.calibrate import Calibration, calibrate
     from entropie.mechanisms.choice import RandomChoice
     from entropie.mechanisms.hashing import HashFamily
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from entropie.theory.guarantee import Guarantee
 
 _HOMES = {
+    "Assessment": "entropie.assessment",
     "Calibration": "entropie.mechanisms.calibrate",
     "Counts": "entropie.estimation.counts",
     "EntropieError": "entropie.errors",
@@ -39,15 +43,19 @@ _HOMES = {
     "ParametersMismatch": "entropie.errors",
     "RandomChoice": "entropie.mechanisms.choice",
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
+    "ScoreSetMeasures": "entropie.measures.scoreset",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
+    "assess": "entropie.assessment",
     "calibrate": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "parameters_id": "entropie.mechanisms.parameters",
+    "scores": "entropie.measures.scoreset:score_measures",
     "to_document": "entropie.mechanisms.parameters",
 }
 
 __all__ = [
+    "Assessment",
     "Calibration",
     "Counts",
     "EntropieError",
@@ -63,12 +71,15 @@ __all__ = [
     "ParametersMismatch",
     "RandomChoice",
     "RandomizedResponse",
+    "ScoreSetMeasures",
     "Unreachable",
     "__version__",
     "accuracy",
+    "assess",
     "calibrate",
     "from_document",
     "parameters_id",
+    "scores",
     "to_document",
 ]
 
@@ -76,7 +87,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'entropie' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    module, _, attribute = _HOMES[name].partition(":")
+    found = getattr(importlib.import_module(module), attribute or name)
+    globals()[name] = found  # also where a module has the same name, such as entropie.assessment
+    return found
 
 
 def __dir__() -> list[str]:

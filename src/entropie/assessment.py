@@ -18,7 +18,7 @@ import numpy as np
 from entropie._version import __version__
 from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.scoring import attack as attack_all_pairs
-from entropie.attack.single import single_datum_pie_bits
+from entropie.attack.single import pie_bits
 from entropie.data.events import Events, read_events
 from entropie.data.filter import Selection, keep_active_users, sample_users
 from entropie.data.split import Knowledge, Split, split_traces
@@ -225,7 +225,7 @@ def assess_traces(
         items=traces.domain_size,
         events=traces.events,
         attacks=attacks,
-        pie_bits=single_datum_pie_bits(traces.take(split.users) if split.dropped_users else traces),
+        pie_bits=pie_bits(traces.take(split.users) if split.dropped_users else traces),
         convergence=None,
         provenance={
             "version": __version__,

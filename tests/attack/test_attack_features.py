@@ -1,0 +1,83 @@
+"""Feature rows: counts, sums and transitions against dictionaries."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from attack_oracles import SEEDS, random_traces, rows_of, traces_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entropie.attack.features import check_same_people, item_rows, weighted_item_rows
+from entropie.errors import InvalidInput
+from entropie.kernels.features import markov_targets, markov_users, transition_table
+
+SHAPES = (st.integers(0, 12), st.integers(0, 15), st.integers(1, 9))
+
+
+@given(SEEDS, *SHAPES)
+@settings(max_examples=60, deadline=None)
+def test_counts_and_sums(seed: int, users: int, longest: int, domain: int) -> None:
+    rng = np.random.default_rng(seed)
+    traces = random_traces(rng, users, longest, domain)
+    weights = rng.normal(size=traces.events)
+    counts, sums = item_rows(traces), weighted_item_rows(traces, weights)
+    holders: Counter[int] = Counter()
+    for user, row in enumerate(rows_of(traces)):
+        want = sorted(Counter(row).items())
+        part = slice(counts.offsets[user], counts.offsets[user + 1])
+        assert list(zip(counts.features[part].tolist(), counts.weights[part].tolist(), strict=True)) == want
+        assert sums.features[part].tolist() == [item for item, _ in want]
+        by_item: defaultdict[int, float] = defaultdict(float)
+        for item, weight in zip(row, weights[traces.offsets[user] :], strict=False):
+            by_item[item] += weight
+        assert sums.weights[part].tolist() == [by_item[item] for item, _ in want]
+        assert counts.totals()[user] == len(row)
+        assert counts.row_of_each()[part].tolist() == [user] * len(want)
+        holders.update(set(row))
+    assert counts.holders().tolist() == [holders[item] for item in range(domain)]
+
+
+@given(SEEDS, *SHAPES)
+@settings(max_examples=60, deadline=None)
+def test_transitions(seed: int, users: int, longest: int, domain: int) -> None:
+    rng = np.random.default_rng(seed)
+    train, target = (random_traces(rng, users, longest, domain) for _ in range(2))
+    starts, successors = transition_table(target.offsets, target.items, domain)
+    distinct = sorted({pair for row in rows_of(target) for pair in itertools.pairwise(row)})
+    coded = [(a, int(b)) for a in range(domain) for b in successors[starts[a] : starts[a + 1]]]
+    assert coded == distinct
+
+    offsets, features, counts = markov_targets(target.offsets, target.items, starts, successors)
+    for user, row in enumerate(rows_of(target)):
+        want = Counter(domain + distinct.index(pair) for pair in itertools.pairwise(row))
+        want.update(row[:1])
+        part = slice(offsets[user], offsets[user + 1])
+        assert dict(zip(features[part].tolist(), counts[part].tolist(), strict=True)) == want
+
+    is_first = np.zeros(domain, np.bool_)
+    is_first[[row[0] for row in rows_of(target) if row]] = True
+    offsets, features, weights = markov_users(train.offsets, train.items, starts, successors, is_first, 1e-8)
+    for user, row in enumerate(rows_of(train)):
+        leaving = Counter(row[:-1])
+        ratios = {item: count / len(row) for item, count in Counter(row).items() if is_first[item]}
+        for pair, count in Counter(itertools.pairwise(row)).items():
+            if pair in distinct:
+                ratios[domain + distinct.index(pair)] = count / leaving[pair[0]]
+        part = slice(offsets[user], offsets[user + 1])
+        found = dict(zip(features[part].tolist(), weights[part].tolist(), strict=True))
+        assert found == pytest.approx({f: math.log(p) - math.log(1e-8) for f, p in ratios.items()}, rel=1e-14)
+
+
+def test_halves_that_do_not_belong_together() -> None:
+    one = traces_of([[0], [1]], 2)
+    with pytest.raises(InvalidInput, match="the same users, got 2 and 1"):
+        check_same_people(one, traces_of([[0]], 2))
+    with pytest.raises(InvalidInput, match="domains of 2 and 3"):
+        check_same_people(one, traces_of([[0], [1]], 3))
+    with pytest.raises(InvalidInput, match="at least one user"):
+        check_same_people(traces_of([], 2), traces_of([], 2))
