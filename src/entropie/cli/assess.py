@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from entropie.assessment import Assessment, Attack, Progress
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
+_DEMO_KNOWN_EVENTS = (1, 2, 3, 4, 5)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -104,22 +106,27 @@ def demo(out: Path, as_json: bool, seed: int, threads: int | None) -> None:
     """
     from entropie.assessment import assess as run
 
+    runs = {}
     with _stages() as progress:
         progress("reading: MovieLens", 0.0)
-        found = run(
-            _movielens(),
-            user="userId",
-            item="movieId",
-            time="timestamp",
-            rating="rating",
-            min_rating=4.0,
-            rule="history",
-            train_events=5,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-        )
-    _deliver(found, "MovieLens latest-small, ratings of 4 and above", out, as_json)
+        table = _movielens()
+        for known in _DEMO_KNOWN_EVENTS:
+            runs[known] = run(
+                table,
+                user="userId",
+                item="movieId",
+                time="timestamp",
+                rating="rating",
+                min_rating=4.0,
+                rule="history",
+                train_events=known,
+                null_baseline=known == _DEMO_KNOWN_EVENTS[-1],
+                seed=seed,
+                threads=threads,
+                progress=progress,
+            )
+    found = runs[_DEMO_KNOWN_EVENTS[-1]]
+    _deliver(found, "MovieLens latest-small, ratings of 4 and above", out, as_json, runs)
 
 
 def _movielens() -> Any:
@@ -147,10 +154,16 @@ def _stages() -> Iterator[Progress]:
         yield tell
 
 
-def _deliver(found: Assessment, name: str, out: Path, as_json: bool) -> None:
+def _deliver(
+    found: Assessment, name: str, out: Path, as_json: bool, by_known_events: dict[int, Assessment] | None = None
+) -> None:
     from entropie.atomic import replacing
 
     document = found.to_json()
+    if by_known_events:
+        document["by_known_events"] = [
+            {"train_events": known, **_headline_json(other)} for known, other in by_known_events.items()
+        ]
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "assessment.json") as hidden:
         hidden.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -158,7 +171,14 @@ def _deliver(found: Assessment, name: str, out: Path, as_json: bool) -> None:
         output.print_json(document)
     else:
         click.echo(assessment_text(found, name))
+        if by_known_events:
+            click.echo(f"\n{_known_events_table(by_known_events)}")
         click.echo(f"\nAll numbers: {out / 'assessment.json'}")
+
+
+def _headline_json(found: Assessment) -> dict[str, Any]:
+    best = found.attacks[found.strongest].to_json()
+    return {name: best[name] for name in ("matcher", "identification_error", "pse_bits")}
 
 
 def assessment_text(found: Assessment, name: str) -> str:
@@ -228,20 +248,19 @@ def _attack_row(attack: Attack) -> list[str]:
         f"{output.percent(error.low)} to {output.percent(error.high)}",
         "" if within is None else output.percent(within),
         output.percent(measures.eer.value),
-        f"{measures.pse.value_bits:.2f}",
-        "" if attack.null is None else f"{attack.null.pse.value_bits:.2f}",
+        output.plain_bits(measures.pse.value_bits),
+        "" if attack.null is None else output.plain_bits(attack.null.pse.value_bits),
     ]
 
 
 def _bits_sentence(found: Assessment, best: Attack) -> str:
-    import math
-
     pse = best.measures.pse
+    value, low, high = (output.plain_bits(bits) for bits in (pse.value_bits, pse.low_bits, pse.high_bits))
+    name, limit = output.plain_bits(math.log2(found.users)), output.plain_bits(pse.resolvable_bits)
     sentence = (
-        f"The scores of {best.matcher} carry {pse.value_bits:.2f} bits about who a person is (95 % interval "
-        f"{pse.low_bits:.2f} to {pse.high_bits:.2f}), were there people without number; {math.log2(found.users):.2f} "
-        f"bits name anyone here, and values above {pse.resolvable_bits:.2f} bits cannot be told apart with this many "
-        f"people. One single event carries {found.pie_bits:.2f} bits."
+        f"The scores of {best.matcher} carry {value} bits about who a person is (95 % interval {low} to {high}), were "
+        f"there people without number; {name} bits name anyone here, and beyond {limit} bits these data cannot tell. "
+        f"One single event carries {output.plain_bits(found.pie_bits)} bits."
     )
     if pse.unmatched_genuine_share > 0.0:
         sentence += (
@@ -254,7 +273,21 @@ def _bits_sentence(found: Assessment, best: Attack) -> str:
 def _null_sentence(best: Attack) -> str:
     if best.null is None or best.null.identification_error is None:
         return "The check on permuted people was skipped."
+    wrong = output.percent(best.null.identification_error.value)
     return (
-        f"Check: with people permuted, so that there is nothing to find, the same attack is wrong for "
-        f"{output.percent(best.null.identification_error.value)} and finds {best.null.pse.value_bits:.2f} bits."
+        f"Check: with people permuted, so that there is nothing to find, the same attack is wrong for {wrong} of them "
+        f"and finds {output.plain_bits(best.null.pse.value_bits)} bits."
     )
+
+
+def _known_events_table(runs: dict[int, Assessment]) -> str:
+    """How the strongest attack grows with the number of events known."""
+    rows = []
+    for known, found in runs.items():
+        best = found.attacks[found.strongest]
+        error = best.measures.identification_error
+        assert error is not None
+        interval = f"{output.percent(error.low)} to {output.percent(error.high)}"
+        bits = output.plain_bits(best.measures.pse.value_bits)
+        rows.append([str(known), best.matcher, output.percent(error.value), interval, bits])
+    return output.table(["events known", "strongest", "wrong", "95 % interval", "bits"], rows)

@@ -32,6 +32,11 @@ def bits(value: float | None) -> str:
     return f"{value:.4g} bit" if value == 1 else f"{value:.4g} bits"
 
 
+def plain_bits(value: float) -> str:
+    """Bits with two decimals, for tables and sentences that name the unit; never -0.00."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
 def percent(share: float) -> str:
     """A share in percent; close to 0 or 100 % with as many digits as tell it apart from them."""
     edge = min(share, 1.0 - share)

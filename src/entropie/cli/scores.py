@@ -64,8 +64,9 @@ def scores(
 def scores_text(found: ScoreSetMeasures) -> str:
     """The terminal view of a score set."""
     pse, rate = found.pse, found.eer
+    value, low, high = (output.plain_bits(bits) for bits in (pse.value_bits, pse.low_bits, pse.high_bits))
     rows = [
-        ["information (PSE)", f"{pse.value_bits:.2f} bits", f"{pse.low_bits:.2f} to {pse.high_bits:.2f}"],
+        ["information (PSE)", f"{value} bits", f"{low} to {high}"],
         ["equal-error rate", output.percent(rate.value), f"{output.percent(rate.low)} to {output.percent(rate.high)}"],
     ]
     if found.identification_error is not None:
@@ -80,7 +81,7 @@ def scores_text(found: ScoreSetMeasures) -> str:
             )
     sentence = (
         f"The bits say how far genuine and impostor scores differ, were there people without number; with "
-        f"{output.count(found.impostors)} impostor scores, values above {pse.resolvable_bits:.2f} bits "
+        f"{output.count(found.impostors)} impostor scores, values above {output.plain_bits(pse.resolvable_bits)} bits "
         f"cannot be told apart."
     )
     if pse.unmatched_genuine_share > 0.0:
