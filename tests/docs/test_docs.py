@@ -24,10 +24,10 @@ CASES = [(document, command) for document in DOCUMENTS for command, _ in outputs
 
 
 @pytest.mark.parametrize(("document", "command"), CASES, ids=[f"{d.name}: {c[:60]}" for d, c in CASES])
-def test_every_shown_output_is_what_the_command_prints(document, command, capsys, monkeypatch):
+def test_every_shown_output_is_what_the_command_prints(document, command, capsys, monkeypatch, tmp_path):
     """A block that starts with `$ entropie ...` shows the whole output of that command."""
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(tmp_path)
     words = shlex.split(command.replace("\\\n", " "))
     capsys.readouterr()
     run(words[1:])
