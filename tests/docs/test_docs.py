@@ -55,7 +55,9 @@ def test_links_lead_somewhere(document):
 def test_functions_and_tests_named_in_the_paper_map_exist():
     """`docs/paper.md` names modules as `theory/x.py: f` and tests as `tests/...: t`; both must be there."""
     text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
-    named = re.findall(r"`((?:tests|theory|mechanisms|estimation|attack|measures|kernels|data)/[\w/]+\.py): ([\w., ]+)`", text)
+    named = re.findall(
+        r"`((?:tests|theory|mechanisms|estimation|attack|measures|kernels|data)/[\w/]+\.py): ([\w., ]+)`", text
+    )
     assert len(named) > 20
     for path, names in named:
         file = ROOT / path if path.startswith("tests") else ROOT / "src" / "entropie" / path

@@ -215,21 +215,40 @@ def assessment_text(found: Assessment, name: str) -> str:
 
 
 def _left_out(found: Assessment, people: int) -> list[str]:
+    lines = [*_guessed_columns(found)]
     dropped: dict[str, int] = found.input.get("dropped", {})
-    lines = [f"left out: {output.count(rows)} rows, {reason}" for reason, rows in dropped.items() if rows]
+    lines += [f"left out: {output.count(rows)} rows, {reason}" for reason, rows in dropped.items() if rows]
     if people:
         lines.append(f"left out: {output.count(people)} people with fewer than {found.input['min_events']} events")
     return lines
 
 
+def _guessed_columns(found: Assessment) -> list[str]:
+    """Say which columns were taken where the user did not name them."""
+    columns = found.input.get("columns", {})
+    guessed = [
+        f"{role} = {c['column']} (--{role})" for role, c in columns.items() if c["how"] == "guessed" and c["column"]
+    ]
+    return [f"columns guessed: {', '.join(guessed)}"] if guessed else []
+
+
 def _attacker(found: Assessment) -> str:
-    split = found.split
-    if split.get("knowledge") == "maximum":
-        return "The attacker holds the very events that were published under pseudonyms."
-    if split.get("rule") == "history":
-        known = split["train_events"]
-        return f"The attacker knows the first {known} events of each person and gets the whole histories without names."
-    return "The attacker knows the first half of each person's events and gets the second half without names."
+    """What the attacker knows and what she gets, in a sentence."""
+    rule, known, asked = (found.split.get(name) for name in ("rule", "train_events", "target_events"))
+    history = rule == "history"
+    gets = "whole histories" if history else "the second half of each person's events"
+    if asked:
+        gets = f"the first {_events(asked)} of {gets}"
+    if found.split.get("knowledge") == "maximum":
+        return f"The attacker gets {gets} without names and holds the very same events with names."
+    knows = "history" if history else "first half of each person's events"
+    if known:
+        knows = f"first {_events(known)} of each person" + ("" if history else "'s first half")
+    return f"The attacker knows the {knows} and gets {gets} without names."
+
+
+def _events(number: int) -> str:
+    return "event" if number == 1 else f"{number} events"
 
 
 def _attack_table(found: Assessment) -> tuple[list[str], list[list[str]]]:
