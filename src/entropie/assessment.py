@@ -29,10 +29,12 @@ from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure_outcome
+from entropie.theory import checks
 
 __all__ = ["SCHEMA", "Assessment", "Attack", "Rule", "assess", "assess_traces"]
 
 SCHEMA = "entropie.assessment/1"
+LARGEST_THREADS = 256
 Rule = Literal["halves", "history"]
 _FIRST_EVENT_MATCHERS = ("markov", "visit")
 """They score a target of one event by the visit vector alone."""
@@ -154,6 +156,13 @@ def assess(
     (`entropie.data.split`), `train_events` and `target_events` how much of it. Same data and seed, same result.
     """
     begun = clock.perf_counter()
+    seed = checks.whole_number("seed", seed, at_least=0)
+    if threads is not None:
+        threads = checks.whole_number("threads", threads, at_least=1, at_most=LARGEST_THREADS)
+    if sample is not None:
+        sample = checks.whole_number("sample", sample, at_least=2)
+    for name in matchers:
+        matcher(name)
     tell = progress or (lambda stage, share: None)
     read = read_events(
         events,
