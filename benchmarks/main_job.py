@@ -34,13 +34,13 @@ DATA = HERE.parent.parent / "shared" / "data"
 def write_events(path: Path, users: int, items: int, seed: int = 1) -> int:
     """Draw the events of `users` people and stream them to Parquet, block by block; return how many there are."""
     rng = np.random.default_rng(seed)
-    popularity = np.cumsum(1.0 / (np.arange(items) + 500.0))
+    popularity = np.cumsum((np.arange(11 * items // 5) + 500.0) ** -0.85)
     schema = pa.schema([("user", pa.int64()), ("item", pa.int64()), ("time", pa.int64())])
     events = 0
     with pq.ParquetWriter(path, schema) as writer:
         for begin in range(0, users, 100_000):
             block = min(100_000, users - begin)
-            lengths = np.minimum(10 + rng.pareto(1.6, block) * 31, 2000).astype(np.int64)
+            lengths = np.minimum(10 + rng.pareto(1.6, block) * 34, 2000).astype(np.int64)
             total = int(lengths.sum())
             user = np.repeat(np.arange(begin, begin + block), lengths)
             place = np.searchsorted(popularity, rng.random(total) * popularity[-1])

@@ -23,7 +23,9 @@ KEY_BITS = 34
 
 _LARGEST_EXPONENT = 44
 _HEAD_LIMIT = 8
-_BASE_COST = 0.5  # a base costs as many visits per user
+_SHORTEST_SHARE = 4096  # a posting that fewer than one user in so many has is not worth a step
+_MOVE_COST = 2.0  # visits that moving a user costs
+_COPY_COST = 0.1  # visits that copying a user's class costs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,33 +155,35 @@ def exponent_for(bound: float) -> int:
 
 
 def arrange(index: Index, targets: Targets) -> Targets:
-    """Order targets so that those with a common head stand together, and say how long the head is.
+    """Order targets so that heads that begin alike stand together, and say how long the heads are.
 
-    Skipping a posting of length l for m targets saves m l visits and costs one pass over the users, so heads grow,
-    longest postings first, as long as that pays; targets whose head is too rare fall back to a shorter one.
+    Skipping a posting of length l for m targets saves m l visits; it costs a step, which is l moves and a copy of the
+    users' classes. So heads grow, longest postings first, as long as that pays; targets whose head is too rare fall
+    back to a shorter one.
     """
     lengths = np.diff(targets.offsets)
     postings = np.diff(index.starts)
     running = targets._running_hash()
-    worth = index.user_count // 1024 + 1
+    begin = targets.offsets[:-1]
     depth = np.zeros(targets.ids.size, np.int64)
     for step in range(_HEAD_LIMIT):
         longer = np.flatnonzero((depth == step) & (lengths > step))
-        feature = targets.features[targets.offsets[longer] + step]
-        depth[longer[postings[feature] >= worth]] = step + 1
-    head = running[targets.offsets[:-1] + depth] - running[targets.offsets[:-1]] + targets._size_hash()
+        feature = targets.features[begin[longer] + step]
+        depth[longer[postings[feature] >= index.user_count // _SHORTEST_SHARE + 1]] = step + 1
+    size = targets._size_hash()
+    head = running[begin + depth] - running[begin] + size
     for step in range(_HEAD_LIMIT, 0, -1):
         deep = np.flatnonzero(depth == step)
         if deep.size == 0:
             continue
         _, group, shared = np.unique(head[deep], return_inverse=True, return_counts=True)
-        last = targets.offsets[deep] + step - 1
-        saved = (shared[group] - 1) * postings[targets.features[last]]
-        rare = saved < _BASE_COST * index.user_count
+        last = begin[deep] + step - 1
+        visits = postings[targets.features[last]]
+        rare = shared[group] * visits < _MOVE_COST * visits + _COPY_COST * index.user_count
         depth[deep[rare]] = step - 1
         head[deep[rare]] -= running[last[rare] + 1] - running[last[rare]]
-    order = np.argsort(head, kind="stable")
-    return replace(targets, heads=depth).take(order)
+    steps = [running[begin + np.minimum(depth, step)] - running[begin] for step in range(int(depth.max()), 0, -1)]
+    return replace(targets, heads=depth).take(np.lexsort((*steps, size)))
 
 
 def blocks(index: Index, targets: Targets, threads: int) -> Iterator[tuple[int, int]]:
