@@ -281,7 +281,10 @@ def _bits_sentence(found: Assessment, best: Attack) -> str:
         f"there people without number; {name} bits name anyone here, and beyond {limit} bits these data cannot tell. "
         f"One single event carries {output.plain_bits(found.pie_bits)} bits."
     )
-    if pse.unmatched_genuine_share > 0.0:
+    if pse.value_bits > pse.resolvable_bits - 1.0:
+        sentence += " The bits are at that limit: hardly any stranger scores as people themselves do, so take them as"
+        sentence += " a lower bound."
+    elif pse.unmatched_genuine_share > 0.0:
         sentence += (
             f" For {output.percent(pse.unmatched_genuine_share)} of people no stranger scores as they do: there the "
             f"bits are a lower bound."
