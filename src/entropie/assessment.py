@@ -29,6 +29,7 @@ from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure_outcome
+from entropie.notebook import html_table
 from entropie.theory import checks
 
 __all__ = ["SCHEMA", "Assessment", "Attack", "Rule", "assess", "assess_traces"]
@@ -121,6 +122,16 @@ class Assessment:
             "verdict": None,
             "provenance": self.provenance,
         }
+
+    def _repr_html_(self) -> str:
+        headers = ("matcher", "wrong", "low", "high", "equal error", "bits")
+        rows = []
+        for attack in self.attacks:
+            measures = attack.measures
+            error = measures.identification_error
+            ends = (0.0, 1.0) if error is None else (error.low, error.high)
+            rows.append((attack.matcher, attack.error, *ends, measures.eer.value, measures.pse.value_bits))
+        return html_table(f"{self.users:,} people, {self.items:,} items, {self.events:,} events", headers, rows)
 
 
 def assess(

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.estimation.counts import Counters, Counts
 from entropie.estimation.parallel import in_parallel
+from entropie.notebook import html_table
 from entropie.theory import checks
 from entropie.theory.loss import CountingRates, significance_threshold, significant_count
 
 Floats = NDArray[np.float64]
 _MANY = 1 << 20
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,18 @@ class Estimates:
         """The paper's `emp+thr`: estimates below the threshold become 0, nothing is renormalised."""
         p = self.probabilities
         return np.where(p < self.threshold(level), 0.0, p)
+
+    def _repr_html_(self) -> str:
+        chosen = self.top(_SHOWN)
+        low, high = self.intervals()
+        shares, sure = self.probabilities, self.stands_out()
+        codes = chosen if self.items is None else self.items[chosen]
+        rows = [
+            (int(code), float(shares[i]), float(low[i]), float(high[i]), "yes" if sure[i] else "no")
+            for code, i in zip(codes, chosen, strict=True)
+        ]
+        caption = f"largest shares of {self.reports:,} reports"
+        return html_table(caption, ("item", "share", "low", "high", "above noise"), rows)
 
     def projected(self) -> Floats:
         """The nearest distribution (sum 1, none negative). For display only: it is biased."""

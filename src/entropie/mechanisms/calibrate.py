@@ -13,6 +13,7 @@ from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import parameters_id, to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.notebook import html_table
 from entropie.theory import checks, paper
 from entropie.theory.calibration import hash_size_for, largest_theta
 from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success, mechanism_json
@@ -80,6 +81,10 @@ class Calibration:
     def noise_needed(self) -> bool:
         """Whether pseudonymisation alone falls short of the target."""
         return self.mechanism.theta < 1.0
+
+    def _repr_html_(self) -> str:
+        loss = dataclasses.asdict(self.expected_loss)
+        return self.guarantee._repr_html_() + html_table("expected loss", ("measure", "value"), loss.items())
 
 
 def calibrate(

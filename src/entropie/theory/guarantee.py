@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from entropie.notebook import html_table
 from entropie.theory import (
     any_mechanism,
     checks,
@@ -96,6 +97,22 @@ class Guarantee:
         if self.mechanism.hash_size is None:
             del document["alpha_bits_ideal_hash"], document["bayes_error_ideal_hash"]
         return {"mechanism": mechanism_json(self.mechanism), **document}
+
+    def _repr_html_(self) -> str:
+        channel = self.mechanism
+        caption = (
+            f"{channel.kind}, {channel.domain_size:,} items, {self.users:,} users, {self.reports_per_user} report(s)"
+        )
+        names = (
+            "alpha_bits",
+            "alpha_bits_paper",
+            "bayes_error",
+            "bayes_error_paper",
+            "max_leakage_bits",
+            "contraction",
+        )
+        rows = [("epsilon", channel.epsilon), ("theta", channel.theta)]
+        return html_table(caption, ("promise", "value"), rows + [(name, getattr(self, name)) for name in names])
 
 
 def mechanism_json(channel: ChannelParameters) -> dict[str, Any]:
