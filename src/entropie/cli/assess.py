@@ -16,6 +16,7 @@ from entropie.cli.options import WHOLE, json_option
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment, Attack, Progress
+    from entropie.measures.convergence import Convergence
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
 _DEMO_KNOWN_EVENTS = (1, 2, 3, 4, 5)
@@ -211,7 +212,30 @@ def assessment_text(found: Assessment, name: str) -> str:
             "naming her, or whether somebody is in the data at all."
         ),
     ]
+    if found.convergence is not None:
+        lines += ["", _convergence_text(found.convergence)]
     return "\n".join(lines)
+
+
+def _convergence_text(found: Convergence) -> str:
+    """Bits against number of people, and whether they have settled."""
+    by_size: dict[int, list[float]] = {}
+    for point in found.points:
+        by_size.setdefault(point.users, []).append(point.pse.value_bits)
+    rows = [
+        [output.count(users), output.plain_bits(sum(values) / len(values)), str(len(values))]
+        for users, values in by_size.items()
+    ]
+    slope = found.slope_bits
+    ends = f"{output.plain_bits(slope.low)} to {output.plain_bits(slope.high)}"
+    verdict = {True: "have settled", False: "have not settled", None: "cannot be said to have settled or not"}
+    sentence = (
+        f"With twice the people the bits change by {output.plain_bits(slope.value)} (95 % interval {ends}): they "
+        f"{verdict[found.settled]}."
+    )
+    if found.limited:
+        sentence += " Some of that is the limit of what fewer people can show, not a change of the people."
+    return f"{output.table(['people', 'bits', 'samples'], rows)}\n\n{output.paragraph(sentence)}"
 
 
 def _left_out(found: Assessment, people: int) -> list[str]:

@@ -28,7 +28,7 @@ def checked_values(values: ArrayLike, domain_size: int) -> NDArray[np.uint64]:
             f"Values must be a list of item codes (whole numbers from 0 to {domain_size - 1}), "
             f"got {codes.ndim}-dimensional {codes.dtype} instead."
         )
-    if codes.size and (codes.min() < 0 or int(codes.max()) >= domain_size):
+    if codes.size and (int(codes.max()) >= domain_size or (codes.dtype.kind == "i" and codes.min() < 0)):
         outside = codes[(codes < 0) | (codes >= np.uint64(domain_size))][0]
         raise InvalidInput(f"Value {int(outside)} is outside the domain; item codes go from 0 to {domain_size - 1}.")
     return codes.astype(np.uint64, copy=False)
