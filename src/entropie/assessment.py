@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropie._version import __version__
 from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import attack_single, pie_bits
 from entropie.data.events import Events, read_events
-from entropie.data.filter import Selection, keep_active_users, sample_users
+from entropie.data.filter import Selection, keep_active_users, keep_used_items, sample_users
 from entropie.data.split import Knowledge, Split, split_traces
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import REPLICATES
@@ -172,6 +173,11 @@ def assess(
         threads = checks.whole_number("threads", threads, at_least=1, at_most=LARGEST_THREADS)
     if sample is not None:
         sample = checks.whole_number("sample", sample, at_least=2)
+    for name, value in (("target_events", target_events), ("train_events", train_events)):
+        if value is not None:
+            checks.whole_number(name, value, at_least=1)
+    if not matchers:
+        raise InvalidParameter("Parameter `matchers` must name at least one matcher.")
     for name in matchers:
         matcher(name)
     tell = progress or (lambda stage, share: None)
@@ -210,6 +216,7 @@ def assess(
             "train_events": train_events,
             "target_events": target_events,
             "dropped_users": split.dropped_users,
+            "converge": converge,
         },
         begun=begun,
     )
@@ -240,18 +247,20 @@ def assess_traces(
         _attack(name, split, knowledge, null_baseline, seed, replicates, threads, tell)
         for name in dict.fromkeys(matchers)
     )
+    attacked = keep_used_items(traces.take(split.users)).traces if split.dropped_users else traces
     found = Assessment(
         input=input_facts or {},
         split=split_facts or {},
         users=split.train.users,
-        items=traces.domain_size,
-        events=traces.events,
+        items=attacked.domain_size,
+        events=attacked.events,
         attacks=attacks,
-        pie_bits=pie_bits(traces.take(split.users) if split.dropped_users else traces),
+        pie_bits=pie_bits(attacked),
         convergence=None,
         provenance={
             "version": __version__,
             "python": sys.version.split()[0],
+            "command": None,
             "seed": seed,
             "replicates": replicates,
             "seconds": 0.0,
@@ -304,9 +313,36 @@ def _attack(
     measures = run(split.train, split.target, f"attacking: {name}")
     null = None
     if null_baseline:
-        order = np.random.default_rng(seed).permutation(split.train.users)
-        null = run(split.train, split.target.take(order), f"permuted: {name}")
+        null = run(split.train, split.target.take(_permuted(split, seed)), f"permuted: {name}")
     return Attack(name, knowledge, measures, null, clock.perf_counter() - begun)
+
+
+def _permuted(split: Split, seed: int) -> NDArray[np.int64]:
+    """A random exchange of targets that goes by what people did, so that their names do not change it."""
+    order = _by_content(split)
+    exchanged = np.empty_like(order)
+    exchanged[order] = order[np.random.default_rng(seed).permutation(len(order))]
+    return exchanged
+
+
+def _by_content(split: Split) -> NDArray[np.int64]:
+    """People sorted by a hash of their events, an event being as popular as its item: no name has a part in it.
+
+    People whose events are alike in this stand in the order of their names.
+    """
+    size = split.train.domain_size
+    popular = [np.bincount(traces.items, minlength=size).astype(np.uint64) for traces in (split.train, split.target)]
+    kinds = (popular[0] << np.uint64(32)) + popular[1] + np.uint64(1)
+    hashes = np.zeros(split.train.users, np.uint64)
+    for traces, factor in ((split.train, 0x9E3779B97F4A7C15), (split.target, 0xC2B2AE3D27D4EB4F)):
+        lengths = np.diff(traces.offsets)
+        place = np.arange(traces.events) - np.repeat(traces.offsets[:-1], lengths)
+        words = kinds[traces.items] * np.uint64(factor)
+        words ^= words >> np.uint64(29)
+        words *= place.astype(np.uint64) * np.uint64(2) + np.uint64(1)
+        running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words)))
+        hashes = hashes * np.uint64(31) + running[traces.offsets[1:]] - running[traces.offsets[:-1]]
+    return np.argsort(hashes, kind="stable")
 
 
 def _convergence(
@@ -316,10 +352,11 @@ def _convergence(
     if len(sizes) < 2:
         return None
     build = matcher(name)
+    order = _by_content(split)
 
     def law_of(users: int, rng: np.random.Generator) -> ScoreLaw:
         tell(f"converging: {name}", users / split.train.users)
-        chosen = np.sort(rng.choice(split.train.users, users, replace=False))
+        chosen = np.sort(order[rng.choice(split.train.users, users, replace=False)])
         return attack_all_pairs(build(split.train.take(chosen), split.target.take(chosen)), threads=threads).law
 
     return convergence(law_of, sizes, seed, replicates=replicates)

@@ -13,7 +13,6 @@ from entropie.attack.features import FeatureRows, Matching, check_same_people, i
 from entropie.attack.index import Index, Targets, exponent_for
 from entropie.attack.scoring import (
     CANDIDATES,
-    MAX_VALUES,
     AttackOutcome,
     Partial,
     Progress,
@@ -93,7 +92,7 @@ def attack_hashed(
     *,
     candidates: int = CANDIDATES,
     threads: int | None = None,
-    max_values: int = MAX_VALUES,
+    max_values: int | None = None,
     progress: Progress | None = None,
 ) -> AttackOutcome:
     """Score all users for hashed reports by ln(theta sum over preimages of pi_i + (1-theta)/g).
@@ -166,7 +165,7 @@ class _Book:
 
 
 def _job(
-    book: _Book, reports: HashedTargets, begin: int, end: int, candidates: int, max_values: int
+    book: _Book, reports: HashedTargets, begin: int, end: int, candidates: int, max_values: int | None
 ) -> Callable[[int], Partial]:
     """Prepare a block: gather the postings of its reports, then score them as any others."""
 

@@ -25,6 +25,7 @@ __all__ = [
     "Progress",
     "attack",
     "core_count",
+    "law_size",
     "merge_partials",
     "outcome_of",
     "prepare",
@@ -36,7 +37,10 @@ CANDIDATES = 10
 """Best users kept per target unless asked otherwise."""
 
 MAX_VALUES = 2**18
-"""Distinct values that a law keeps before its grid is halved."""
+"""Distinct values that a law keeps before its cells double in width."""
+
+MANY_USERS = 2**14
+"""Beyond so many users a law keeps a quarter of that: its table stays in cache, and its cells below 0.001."""
 
 _PILOT_TARGETS = (16, 256)
 _PILOT_PAIRS = 2**22
@@ -91,7 +95,7 @@ def attack(
     *,
     candidates: int = CANDIDATES,
     threads: int | None = None,
-    max_values: int = MAX_VALUES,
+    max_values: int | None = None,
     progress: Progress | None = None,
 ) -> AttackOutcome:
     """Score all users for all targets; exact over all pairs, never a matrix.
@@ -124,15 +128,14 @@ def score_block(
     targets: Targets,
     *,
     candidates: int = CANDIDATES,
-    max_values: int = MAX_VALUES,
+    max_values: int | None = None,
     level: int = 0,
 ) -> Partial:
     """Score all users for some targets: the one function that every driver runs, here or on a cluster.
 
     `level` may be the level of any result it will be merged with: it saves the steps up to it and changes nothing.
     """
-    if max_values < 2:
-        raise InvalidParameter.of("max_values", "at least 2", max_values)
+    max_values = law_size(index.user_count, max_values)
     (genuine, ties, better, tied, best_users, best_scores, atom_counts, keys, counts, level) = score_targets(
         index.starts,
         index.users,
@@ -169,6 +172,15 @@ def score_block(
         int(level),
         max_values,
     )
+
+
+def law_size(users: int, max_values: int | None = None) -> int:
+    """Check how many values a law may keep, or choose it from the number of users alone."""
+    if max_values is None:
+        return MAX_VALUES if users <= MANY_USERS else MAX_VALUES // 4
+    if max_values < 2:
+        raise InvalidParameter.of("max_values", "at least 2", max_values)
+    return max_values
 
 
 def merge_partials(partials: Sequence[Partial]) -> Partial:

@@ -10,7 +10,7 @@ import numpy as np
 from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
 from entropie.attack.index import build_index
 from entropie.attack.mechanism import report_weights
-from entropie.attack.scoring import CANDIDATES, MAX_VALUES, AttackOutcome, Partial, outcome_of
+from entropie.attack.scoring import CANDIDATES, AttackOutcome, Partial, law_size, outcome_of
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.attack_law import atom_table
@@ -38,7 +38,7 @@ def attack_single(
     *,
     theta: float = 1.0,
     candidates: int = CANDIDATES,
-    max_values: int = MAX_VALUES,
+    max_values: int | None = None,
 ) -> AttackOutcome:
     """Score all users for targets of at most one event, without visiting pairs.
 
@@ -56,6 +56,7 @@ def attack_single(
     asked_rows = FeatureRows(target.offsets, target.items, np.ones(target.events), target.domain_size)
     index, targets = build_index(Matching(report_weights(train, theta), asked_rows))
     index = replace(index, atoms=np.zeros(1, np.int64))
+    kept = law_size(train.users, max_values)
     asked = np.full(train.users, -1, np.int64)
     asked[np.diff(targets.offsets) > 0] = targets.features
     results = score_single(
@@ -69,9 +70,9 @@ def attack_single(
         index.atoms.size,
         asked,
         min(candidates, index.user_count),
-        max_values,
+        kept,
     )
-    return outcome_of(index, Partial(targets.ids, *results, max_values))
+    return outcome_of(index, Partial(targets.ids, *results, kept))
 
 
 def pie_bits(traces: Traces, *, theta: float = 1.0) -> float:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import os
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,7 +88,11 @@ def assess(
     entropie assess checkins.parquet --user user --item venue --time time
     """
     from entropie.assessment import assess as run
+    from entropie.errors import InvalidInput
 
+    if not events:
+        raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
+    _check_folder(out)
     with _stages() as progress:
         found = run(
             events,
@@ -94,7 +102,7 @@ def assess(
             progress=progress,
             **options,
         )
-    _deliver(found, Path(events).name, out, as_json)
+    _deliver(found, Path(events).name or events, out, as_json)
 
 
 @click.command()
@@ -107,6 +115,7 @@ def demo(out: Path, as_json: bool, seed: int, threads: int | None) -> None:
     """
     from entropie.assessment import assess as run
 
+    _check_folder(out)
     runs = {}
     with _stages() as progress:
         progress("reading: MovieLens", 0.0)
@@ -128,6 +137,15 @@ def demo(out: Path, as_json: bool, seed: int, threads: int | None) -> None:
             )
     found = runs[_DEMO_KNOWN_EVENTS[-1]]
     _deliver(found, "MovieLens latest-small, ratings of 4 and above", out, as_json, runs)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be made before hours are spent on what would go there."""
+    from entropie.errors import InvalidInput
+
+    existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InvalidInput(f"Folder {out} cannot be written to; name another with --out.")
 
 
 def _movielens() -> Any:
@@ -160,6 +178,8 @@ def _deliver(
 ) -> None:
     from entropie.atomic import replacing
 
+    command = shlex.join(["entropie", *sys.argv[1:]])
+    found = dataclasses.replace(found, provenance={**found.provenance, "command": command})
     document = found.to_json()
     if by_known_events:
         document["by_known_events"] = [
@@ -212,6 +232,8 @@ def assessment_text(found: Assessment, name: str) -> str:
             "naming her, or whether somebody is in the data at all."
         ),
     ]
+    if found.convergence is None and found.split.get("converge"):
+        lines += ["", "There are too few people to show how the bits change with their number (200 are needed)."]
     if found.convergence is not None:
         lines += ["", _convergence_text(found.convergence)]
     return "\n".join(lines)
@@ -242,6 +264,9 @@ def _left_out(found: Assessment, people: int) -> list[str]:
     lines = [*_guessed_columns(found)]
     dropped: dict[str, int] = found.input.get("dropped", {})
     lines += [f"left out: {output.count(rows)} rows, {reason}" for reason, rows in dropped.items() if rows]
+    without = found.split.get("dropped_users", 0)
+    if without:
+        lines.append(f"left out: {output.count(without)} people with nothing to learn from or nothing to attack")
     if people:
         lines.append(f"left out: {output.count(people)} people with fewer than {found.input['min_events']} events")
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import click
@@ -32,6 +33,8 @@ for command in (demo, assess, scores, guarantee, calibrate, obfuscate, estimate)
 
 def main() -> None:
     """Run the command line and turn every expected problem into one sentence and an exit code."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `entropie ... | head` ends like any other filter
     sys.exit(run(sys.argv[1:]))
 
 
@@ -53,7 +56,7 @@ def run(arguments: list[str]) -> int:
     except EntropieError as problem:
         return _fail(str(problem), EXIT_BAD_INPUT)
     except (OSError, MemoryError) as problem:
-        return _fail(f"{problem or 'Memory is exhausted'}; nothing was written.", EXIT_BAD_INPUT)
+        return _fail(f"{problem or 'Memory is exhausted'}.", EXIT_BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return _fail("Stopped; nothing was written.", EXIT_INTERRUPTED)
 

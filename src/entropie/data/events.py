@@ -134,7 +134,7 @@ def read_events(
         {"user": user, "item": item, "time": time, "rating": rating},
         _preset_roles(table, known),
         name=table.name,
-        needed=("user", "item") if min_rating is None else ("user", "item", "rating"),
+        needed=("user", "item") if min_rating is None and rating is None else ("user", "item", "rating"),
         hint=table.hint(),
     )
     chosen: Chosen = {role: choice.column for role, choice in choices.items() if choice.column is not None}

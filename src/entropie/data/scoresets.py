@@ -126,10 +126,10 @@ def _usable(
     if failed == "refuse" and count:
         raise InvalidInput(
             f"{count} of {scores.size} scores are {failed_score:g} or blank, which marks a failed comparison; "
-            f"say failed=drop, failed=lowest (a non-match) or failed=keep (an ordinary score)."
+            f"say --failed drop, lowest (a non-match) or keep (an ordinary score)."
         )
     if failed == "keep" and blank.any():
-        raise InvalidInput(f"{int(blank.sum())} scores are blank and cannot be kept; say failed=drop or lowest.")
+        raise InvalidInput(f"{int(blank.sum())} scores are blank and cannot be kept; say --failed drop or lowest.")
     if failed == "drop":
         closer[failures] = np.nan
     if failed == "lowest" and count < scores.size:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from entropie.kernels.attack_law import slot_of
 
-__all__ = ["common_path", "ladder_of", "lead", "move_users", "offer", "posting_parts", "size_parts"]
+__all__ = ["common_path", "ladder_of", "lead", "merge_order", "move_users", "offer", "posting_parts", "size_parts"]
 
 
 @njit(nogil=True, cache=True)
@@ -158,11 +158,34 @@ def lead(
 
 
 @njit(nogil=True, cache=True)
-def ladder_of(values: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort the values that users have; how many users reach each of them or more, with 0 at the end."""
-    held = np.flatnonzero(counts)
-    order = held[np.argsort(values[held])]
+def merge_order(
+    values: NDArray[np.int64], before: NDArray[np.int64], first: int, found: int, after: NDArray[np.int64]
+) -> None:
+    """Put the classes below `found` in order of value, given those below `first` in order."""
+    fresh = np.argsort(values[first:found])
+    old = 0
+    new = 0
+    for place in range(found):
+        if old < first and (new == found - first or values[before[old]] <= values[first + fresh[new]]):
+            after[place] = before[old]
+            old += 1
+        else:
+            after[place] = first + fresh[new]
+            new += 1
+
+
+@njit(nogil=True, cache=True)
+def ladder_of(
+    values: NDArray[np.int64], counts: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the values that users have, ascending; and how many users reach each of them or more, with 0 at the end."""
+    ladder = np.empty(order.shape[0], np.int64)
     above = np.zeros(order.shape[0] + 1, np.int64)
-    for rung in range(order.shape[0] - 1, -1, -1):
-        above[rung] = above[rung + 1] + counts[order[rung]]
-    return values[order], above
+    rung = order.shape[0]
+    for place in range(order.shape[0] - 1, -1, -1):
+        number = order[place]
+        if counts[number] > 0:
+            rung -= 1
+            ladder[rung] = values[number]
+            above[rung] = above[rung + 1] + counts[number]
+    return ladder[rung:], above[rung:]

@@ -14,7 +14,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from entropie.kernels.attack_base import common_path, ladder_of, lead, move_users, offer, posting_parts, size_parts
+from entropie.kernels.attack_base import (
+    common_path,
+    ladder_of,
+    lead,
+    merge_order,
+    move_users,
+    offer,
+    posting_parts,
+    size_parts,
+)
 from entropie.kernels.attack_law import EMPTY, count_scores, empty_table, law_of, make_room, slot_of
 
 __all__ = ["score_targets"]
@@ -28,9 +37,13 @@ def _take_step(
     classes: NDArray[np.uint32],
     values: NDArray[np.int64],
     counts: NDArray[np.int64],
+    orders: NDArray[np.int64],
     known: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Go from `depth` one deeper: copy its classes, then move the users of a posting; returns values and counts."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Go from `depth` one deeper: copy its classes, then move the users of a posting.
+
+    Returns values, counts and orders of classes, which may have grown.
+    """
     first = known[depth]
     classes[depth + 1] = classes[depth]
     counts[depth + 1, :first] = counts[depth, :first]
@@ -50,6 +63,9 @@ def _take_step(
             more_counts = np.zeros((counts.shape[0], 2 * found), np.int64)
             more_counts[:, :found] = counts
             counts = more_counts
+            more_orders = np.zeros((orders.shape[0], 2 * found), np.int64)
+            more_orders[:, :found] = orders
+            orders = more_orders
         if 2 * (found - first) >= slots.shape[0]:
             slots = np.full(4 * slots.shape[0], -1, np.int64)
             mask = slots.shape[0] - 1
@@ -59,7 +75,8 @@ def _take_step(
                     slot = (slot + 1) & mask
                 slots[slot] = number
     known[depth + 1] = found
-    return values, counts
+    merge_order(values, orders[depth], first, found, orders[depth + 1])
+    return values, counts, orders
 
 
 @njit(nogil=True, cache=True)
@@ -134,17 +151,25 @@ def _settle(
     scores: NDArray[np.int64],
     classes: NDArray[np.uint32],
     values: NDArray[np.int64],
+    removed: NDArray[np.int64],
+    bases: NDArray[np.int64],
     settled: NDArray[np.int64],
     top_scores: NDArray[np.int64],
     top_users: NDArray[np.int64],
 ) -> int:
-    """Add the base to the scores of the users reached, line them up in `settled`, keep the best; returns how many."""
+    """Take the users reached out of their classes, add the base to their scores, keep the best; returns how many.
+
+    Bases and scores are lined up in `bases` and `settled`, so that what follows need not look users up again.
+    """
     size = top_scores.shape[0]
     filled = 0
     entry = EMPTY  # what a score must reach to be among the best
     for place in range(found):
         user = np.int64(reached[place])
-        score = scores[user] + values[classes[user]]
+        number = classes[user]
+        removed[number] += 1
+        bases[place] = values[number]
+        score = scores[user] + values[number]
         settled[place] = score
         if score >= entry:
             filled = offer(top_scores, top_users, filled, score, user)
@@ -159,10 +184,8 @@ def _standing(
     best: int,
     tolerance: int,
     settled: NDArray[np.int64],
+    bases: NDArray[np.int64],
     found: int,
-    reached: NDArray[np.uint32],
-    classes: NDArray[np.uint32],
-    values: NDArray[np.int64],
     ladder: NDArray[np.int64],
     above: NDArray[np.int64],
 ) -> tuple[int, int, int]:
@@ -183,7 +206,7 @@ def _standing(
         over_own += above[np.searchsorted(ladder, over)]
         near_own += above[np.searchsorted(ladder, near)]
         for place in range(found):
-            score = values[classes[reached[place]]]
+            score = bases[place]
             at_top -= score >= near_best
             over_own -= score >= over
             near_own -= score >= near
@@ -244,6 +267,7 @@ def score_targets(
     scores = np.full(user_count, EMPTY, np.int64)  # of the users that a target's own features reach
     reached = np.empty(user_count, np.uint32)
     settled = np.empty(user_count, np.int64)
+    bases = np.empty(user_count, np.int64)
     top_scores = np.empty(candidates, np.int64)
     top_users = np.empty(candidates, np.int64)
 
@@ -255,6 +279,7 @@ def score_targets(
     values = np.zeros(1024, np.int64)
     counts = np.zeros((deepest + 1, 1024), np.int64)
     counts[0, 0] = user_count
+    orders = np.zeros((deepest + 1, 1024), np.int64)  # of the classes at each depth, by value
     known = np.ones(deepest + 1, np.int64)  # classes at each depth
     leaders = np.zeros((deepest + 1, min(candidates + 64, user_count)), np.int64)
     leaders[0] = np.arange(leaders.shape[1])
@@ -291,17 +316,17 @@ def score_targets(
                     feature = features[place]
                     movers = users[starts[feature] : starts[feature + 1]]
                     posting_parts(fixed[starts[feature] : starts[feature + 1]], weights[place], parts)
-                values, counts = _take_step(movers, parts, step, classes, values, counts, known)
+                values, counts, orders = _take_step(movers, parts, step, classes, values, counts, orders, known)
                 lead(movers, parts, classes[step + 1], values, known[step], leaders[step], leaders[step + 1])
             depth = wanted
-            ladder, above = ladder_of(values[: known[depth]], counts[depth, : known[depth]])
+            ladder, above = ladder_of(values, counts[depth], orders[depth, : known[depth]])
             removed = np.zeros(known[depth], np.int64)
             begin = target
 
         rest = slice(offsets[target] + heads[target], offsets[target + 1])
         own_classes = classes[depth]
         found = _visit(starts, users, fixed, features[rest], weights[rest], scores, reached)
-        filled = _settle(reached, found, scores, own_classes, values, settled, top_scores, top_users)
+        filled = _settle(reached, found, scores, own_classes, values, removed, bases, settled, top_scores, top_users)
         _offer_unreached(top_scores, top_users, filled, leaders[depth], scores, own_classes, values)
 
         own = genuine_users[target]
@@ -309,7 +334,7 @@ def score_targets(
         if scores[own] != EMPTY:
             own_score += scores[own]
         ties[target], better[target], tied[target] = _standing(
-            own_score, top_scores[0], tolerance, settled, found, reached, own_classes, values, ladder, above
+            own_score, top_scores[0], tolerance, settled, bases, found, ladder, above
         )
         genuine[target] = own_score
         best_scores[target] = top_scores
@@ -320,7 +345,6 @@ def score_targets(
         for place in range(found):
             user = reached[place]
             scores[user] = EMPTY
-            removed[own_classes[user]] += 1
             settled[impostors] = settled[place]
             impostors += user != own
         removed[own_classes[own]] += impostors == found

@@ -84,7 +84,7 @@ def paper_estimate(law: ScoreLaw, seed: int, *, jitter: float = JITTER) -> Paper
         )
     rng = np.random.default_rng(seed)
     drawn = np.repeat(law.values, rng.multinomial(law.targets, law.counts / law.impostors))
-    genuine, impostor = (scores + rng.normal(0.0, jitter, scores.size) for scores in (law.genuine, drawn))
+    genuine, impostor = (scores + rng.normal(0.0, jitter, scores.size) for scores in (np.sort(law.genuine), drawn))
     return PaperEstimate(nearest_neighbour_bits(ScoreLaw.from_scores(genuine, impostor)), jitter, seed)
 
 

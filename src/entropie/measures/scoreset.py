@@ -14,6 +14,7 @@ from entropie.errors import InvalidInput
 from entropie.measures.intervals import LEVEL, REPLICATES
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure
+from entropie.theory import checks
 
 __all__ = ["ScoreSetMeasures", "measure_lists", "measure_matrix", "score_measures"]
 
@@ -42,6 +43,7 @@ def score_measures(
     level: float = LEVEL,
 ) -> ScoreSetMeasures:
     """Read a score set (see `entropie.data.scoresets.read_scores`) and measure it."""
+    seed = checks.whole_number("seed", seed, at_least=0)
     found = read_scores(*paths, kind=kind, failed=failed, failed_score=failed_score, matcher=matcher)
     if isinstance(found, ScoreLists):
         return measure_lists(found, seed=seed, replicates=replicates, level=level)
