@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from entropie.errors import InvalidInput
+
+
+def refuse_overwriting(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
+    """Refuse outputs that are one of the inputs, or one another: nothing that was read may be lost."""
+    read = {path.resolve() for path in inputs if path is not None}
+    written: set[Path] = set()
+    for path in outputs:
+        if path is None:
+            continue
+        if path.resolve() in read:
+            raise InvalidInput(f"Output {path} is also an input and would be lost; name another file.")
+        if path.resolve() in written:
+            raise InvalidInput(f"Output {path} is named twice; name another file.")
+        written.add(path.resolve())
 
 
 @contextmanager

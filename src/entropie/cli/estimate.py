@@ -44,11 +44,15 @@ def estimate(
     \b
     entropie estimate reports.parquet --parameters reports.parquet.parameters.json --dictionary places.csv
     """
+    from entropie.atomic import refuse_overwriting
     from entropie.data.columns import Dictionary
     from entropie.errors import InvalidInput, InvalidParameter
     from entropie.estimation.estimates import estimate as estimate_from
     from entropie.mechanisms.parameters import parameters_id
 
+    if len({path.resolve() for path in reports}) < len(reports):
+        raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
+    refuse_overwriting([*reports, parameters, dictionary], [out, save_counts])
     if parameters is None:
         raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")
     if top < 1:

@@ -23,7 +23,7 @@ EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 def cli() -> None:
     """How identifiable is this data, what must be added so that it is not, and what is it still good for?
 
-    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 inconclusive.
+    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 inconclusive, 130 interrupted.
     """
 
 

@@ -58,19 +58,23 @@ def obfuscate(
     entropie obfuscate visits.csv --column place --dictionary places.csv \\
         --mechanism rr --epsilon 4 --out reports.parquet
     """
+    from entropie.atomic import refuse_overwriting
     from entropie.data import columns
     from entropie.data.reports import to_columns
     from entropie.errors import InvalidParameter
     from entropie.mechanisms.parameters import parameters_id, to_document
 
     begun = time.perf_counter()
+    document = parameters or out.with_name(out.name + ".parameters.json")
+    made = None if dictionary is None or dictionary.exists() else dictionary
+    known = None if made else dictionary
+    refuse_overwriting([values, parameters, known], [out, made, document if parameters is None else None])
     new_dictionary = dictionary is not None and not dictionary.exists()
     names = _dictionary_of(values, column, dictionary)
     built = _mechanism_of(parameters, options, names)
     if set(keep) & {"parameters", "report", "a", "b", "y"} or column in keep:
         raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
     draw = _drawer(built, seed)
-    document = parameters or out.with_name(out.name + ".parameters.json")
     texts = [column] if names is not None else []
     rows = 0
     with columns.TableWriter(out) as writer, output.progress_bar("obfuscating") as progress:
@@ -104,6 +108,10 @@ def obfuscate(
     click.echo(f"{output.count(rows)} reports in {out}, parameters {document} (id {parameters_id(built)[:16]})")
     truth, budget = output.number(built.theta), output.number(built.epsilon)
     click.echo(f"The truth was told with probability {truth} (epsilon {budget}).")
+    if built.theta == 1.0:
+        click.echo("These are the items themselves: nothing was changed, and nobody is protected by noise.")
+    else:
+        click.echo("That holds for each row. For a person with several rows: entropie guarantee --reports ROWS.")
     if new_dictionary:
         click.echo(
             f"New dictionary of {output.count(built.domain_size)} items: {dictionary}. It shows which items occur."

@@ -109,7 +109,7 @@ def promise_text(promise: Guarantee) -> str:
     rows = [
         ["information about the user, at most", output.bits(promise.alpha_bits), output.bits(promise.alpha_bits_paper)],
         ["attacker's error, at least", output.percent(promise.bayes_error), output.percent(promise.bayes_error_paper)],
-        ["  the same, by Fano's inequality", output.percent(promise.bayes_error_fano), ""],
+        ["  weaker, by Fano's inequality", output.percent(promise.bayes_error_fano), ""],
     ]
     if promise.list_size > 1:
         rows.append([f"  with {promise.list_size} guesses", output.percent(promise.list_error), ""])
@@ -176,7 +176,8 @@ def calibration_text(result: Calibration) -> str:
             output.paragraph(
                 f"No noise is needed: with pseudonyms alone an attacker already errs in at least "
                 f"{output.percent(bare.bayes_error)} of cases, because the data can say at most "
-                f"{output.bits(bare.alpha_bits)} about who sent them."
+                f"{output.bits(bare.alpha_bits)} about who sent them. That is an average: a rare value may still belong "
+                f"to one person only."
             ),
             "",
         ]
@@ -188,8 +189,26 @@ def calibration_text(result: Calibration) -> str:
         ["smallest share that stands out from noise", output.percent(min(1.0, loss.detectable_share))],
     ]
     lines += [output.table(["expected from one report per user", ""], rows), ""]
+    if result.alternatives:
+        lines += [_settings_table(result), ""]
     lines.append(output.paragraph(_paper_sentence(result)))
     return "\n".join(lines)
+
+
+def _settings_table(result: Calibration) -> str:
+    """The chosen setting beside the others that promise the same average error."""
+    settings = [(result.guarantee, result.expected_loss)]
+    settings += [(other.guarantee, other.expected_loss) for other in result.alternatives]
+    rows = [
+        [
+            "randomized response" if promise.mechanism.hash_size is None else "local hashing",
+            output.number(promise.mechanism.epsilon),
+            output.number(loss.l2_sum),
+            output.percent(promise.posterior_max),
+        ]
+        for promise, loss in settings
+    ]
+    return output.table(["the same promise by", "epsilon", "summed error", "certainty about one user"], rows)
 
 
 def _paper_sentence(result: Calibration) -> str:

@@ -198,7 +198,7 @@ class TableWriter:
         self._path = path
         self._hidden = path
         self._parquet = path.suffix.lower() in (".parquet", ".pq")
-        if not self._parquet and path.suffix.lower() not in _CSV_ENDINGS:
+        if not self._parquet and path.suffix.lower() != ".csv":
             raise InvalidInput(f"Output {path} must end in .csv or .parquet.")
         self._files = contextlib.ExitStack()
         self._writer: Any = None

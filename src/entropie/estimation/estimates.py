@@ -44,7 +44,7 @@ class Estimates:
 
     @property
     def standard_errors(self) -> Floats:
-        """Square root of the variance at the estimate."""
+        """What the mechanism's noise adds, for the people who reported; the intervals also allow for who they are."""
         p = np.clip(self.probabilities, 0.0, 1.0)
         mu, nu = self.rates.mu * self.rates.mu_off, self.rates.nu * (1.0 - self.rates.nu)
         return np.asarray(np.sqrt((p * mu + (1.0 - p) * nu) / self.reports) / self.rates.gain)

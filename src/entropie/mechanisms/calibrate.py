@@ -16,7 +16,7 @@ from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.notebook import html_table
 from entropie.theory import checks, paper
 from entropie.theory.calibration import hash_size_for, largest_theta
-from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success, mechanism_json
+from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success
 from entropie.theory.loss import CountingRates, significant_count
 from entropie.theory.special import epsilon_of
 
@@ -66,6 +66,15 @@ class PaperSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A mechanism that promises the same and was not chosen."""
+
+    mechanism: Calibrated
+    guarantee: Guarantee
+    expected_loss: ExpectedLoss
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """The outcome: a mechanism, its guarantee, its expected loss, and the alternatives it was chosen from."""
 
@@ -75,7 +84,7 @@ class Calibration:
     expected_loss: ExpectedLoss
     paper: PaperSetting | None
     pseudonymisation: Guarantee
-    alternatives: tuple[tuple[Calibrated, ExpectedLoss], ...]
+    alternatives: tuple[Alternative, ...]
 
     @property
     def noise_needed(self) -> bool:
@@ -141,7 +150,12 @@ def calibrate(
         pseudonymisation=Identity(domain_size).guarantee(
             users=users, reports=reports, list_size=list_size, prior_max=prior_max
         ),
-        alternatives=tuple(priced[1:]),
+        alternatives=tuple(
+            Alternative(
+                other, other.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max), cost
+            )
+            for other, cost in priced[1:]
+        ),
     )
 
 
@@ -180,8 +194,8 @@ def calibration_json(result: Calibration) -> dict[str, Any]:
         "expected_loss": _plain(result.expected_loss),
         "paper": None if result.paper is None else _plain(result.paper),
         "alternatives": [
-            {"mechanism": mechanism_json(other.channel), "expected_loss": _plain(loss)}
-            for other, loss in result.alternatives
+            {"guarantee": other.guarantee.to_json(), "expected_loss": _plain(other.expected_loss)}
+            for other in result.alternatives
         ],
     }
 
