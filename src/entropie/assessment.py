@@ -27,7 +27,7 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
 from entropie.measures.identification import guessing_error
-from entropie.measures.intervals import REPLICATES
+from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure_outcome
 from entropie.notebook import html_table
@@ -77,7 +77,8 @@ class Assessment:
     users, items, events   what was attacked, after filtering
     split                  which rule made training and target, and how many events of each were used
     attacks                one per matcher, in the order asked for
-    pie_bits               I(U;X) of one event of a person drawn at random, exact for these data
+    pie_bits               I(U;X) of one event of a person drawn at random, exact for these very data
+    pie_null_bits          the same with all events dealt out anew: what chance alone shows with so few events each
     convergence            bits against number of users for the strongest matcher, where asked for
     """
 
@@ -88,6 +89,7 @@ class Assessment:
     events: int
     attacks: tuple[Attack, ...]
     pie_bits: float
+    pie_null_bits: float
     convergence: Convergence | None
     provenance: dict[str, Any]
 
@@ -95,6 +97,25 @@ class Assessment:
     def strongest(self) -> int:
         """Index of the attack that names most people; bits decide between equals."""
         return min(range(len(self.attacks)), key=lambda i: (self.attacks[i].error, -self._bits(i)))
+
+    @property
+    def best(self) -> Attack:
+        """The attack that counts."""
+        return self.attacks[self.strongest]
+
+    @property
+    def headline_error(self) -> Interval:
+        """The best attack's error, with an interval that allows for its having been chosen among all of them."""
+        measures = self.best.measures
+        right = (1.0 - self.best.error) * measures.targets
+        low, high = wilson(right, measures.targets, 1.0 - (1.0 - LEVEL) / len(self.attacks))
+        return Interval(self.best.error, 1.0 - float(high), 1.0 - float(low))
+
+    @property
+    def null_error(self) -> float | None:
+        """The smallest error of all attacks on permuted people: what choosing the best of them makes out of nothing."""
+        nulls = [attack.null.identification_error for attack in self.attacks if attack.null is not None]
+        return min((error.value for error in nulls if error is not None), default=None)
 
     def _bits(self, index: int) -> float:
         return self.attacks[index].measures.pse.value_bits
@@ -117,7 +138,14 @@ class Assessment:
             "guessing_error": self.guessing_error,
             "name_bits": math.log2(self.users),
             "pie_bits": self.pie_bits,
+            "pie_null_bits": self.pie_null_bits,
             "strongest": self.strongest,
+            "headline": {
+                "matcher": self.best.matcher,
+                "identification_error": self.headline_error.to_json(),
+                "chosen_among": len(self.attacks),
+                "null_identification_error": self.null_error,
+            },
             "convergence": None if self.convergence is None else _convergence_json(self.convergence),
             "protection": [],
             "verdict": None,
@@ -256,6 +284,7 @@ def assess_traces(
         events=attacked.events,
         attacks=attacks,
         pie_bits=pie_bits(attacked),
+        pie_null_bits=pie_bits(_dealt_anew(attacked, seed)),
         convergence=None,
         provenance={
             "version": __version__,
@@ -315,6 +344,15 @@ def _attack(
     if null_baseline:
         null = run(split.train, split.target.take(_permuted(split, seed)), f"permuted: {name}")
     return Attack(name, knowledge, measures, null, clock.perf_counter() - begun)
+
+
+def _dealt_anew(traces: Traces, seed: int) -> Traces:
+    """The same events given to people at random, as many to each as before."""
+    popular = np.sort(np.bincount(traces.items, minlength=traces.domain_size))
+    items = np.repeat(np.arange(traces.domain_size, dtype=np.uint32), popular)
+    np.random.default_rng(seed).shuffle(items)
+    lengths = np.sort(np.diff(traces.offsets))
+    return Traces(np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))), items, traces.domain_size)
 
 
 def _permuted(split: Split, seed: int) -> NDArray[np.int64]:

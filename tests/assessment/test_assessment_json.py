@@ -152,3 +152,26 @@ def test_what_was_left_out_is_counted():
     assert facts["dropped_events"] == lengths[lengths < 10].sum()
     assert document["users"] == (lengths >= 10).sum()
     assert document["events"] == lengths[lengths >= 10].sum()
+
+
+def test_the_headline_allows_for_the_choice_of_the_matcher():
+    """On noise the best of six beats guessing by luck; its interval must not say that it is more than luck."""
+    beaten = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        table = pa.table({"user": np.repeat(np.arange(40), 20), "item": rng.integers(0, 60, 800)})
+        found = entropie.assess(table, user="user", item="item", seed=seed, replicates=10)
+        assert found.headline_error.low <= found.best.measures.identification_error.low
+        assert found.headline_error.value == found.best.error == min(attack.error for attack in found.attacks)
+        assert found.null_error == min(attack.null.identification_error.value for attack in found.attacks)
+        beaten += found.headline_error.high < found.guessing_error
+    # at most 5 % of data sets: 4 or more of 20 would happen with probability 0.016
+    assert beaten <= 3
+
+
+def test_pie_by_chance_is_all_there_is_in_noise():
+    rng = np.random.default_rng(8)
+    table = pa.table({"user": np.repeat(np.arange(200), 20), "item": rng.integers(0, 100, 4000)})
+    found = entropie.assess(table, user="user", item="item", matchers=["visit"], null_baseline=False, replicates=10)
+    assert found.pie_bits == pytest.approx(found.pie_null_bits, abs=0.02)
+    assert found.pie_bits > 1.0

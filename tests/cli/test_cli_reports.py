@@ -239,3 +239,35 @@ def test_interrupt_leaves_nothing(entropie, visits, monkeypatch, tmp_path):
     ran = entropie("obfuscate", visits, "--column", "code", "--domain", "6", *RR, "--out", "a.parquet")
     assert (ran.code, ran.err.strip()) == (130, "entropie: Stopped; nothing was written.")
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_no_input_is_ever_overwritten(entropie, visits, tmp_path):
+    codes = ["--column", "code", "--domain", "6", *RR]
+    before = visits.read_bytes()
+    ran = entropie("obfuscate", "visits.csv", *codes, "--out", "visits.csv")
+    assert (ran.code, ran.err) == (
+        2,
+        "entropie: Output visits.csv is also an input and would be lost; name another file.\n",
+    )
+    ran = entropie("obfuscate", "visits.csv", "--column", "place", *RR, "--dictionary", "d.csv", "--out", "d.csv")
+    assert (ran.code, ran.err) == (2, "entropie: Output d.csv is named twice; name another file.\n")
+    assert visits.read_bytes() == before
+    entropie("obfuscate", "visits.csv", *codes, "--out", "r.csv")
+    reports = Path("r.csv").read_bytes()
+    mine = ["--parameters", "r.csv.parameters.json"]
+    for arguments in (["--out", "r.csv"], ["--save-counts", "r.csv"], ["--out", "r.csv.parameters.json"]):
+        ran = entropie("estimate", "r.csv", *mine, *arguments)
+        assert ran.code == 2
+        assert "is also an input and would be lost" in ran.err
+    ran = entropie("estimate", "r.csv", "./r.csv", *mine)
+    assert (ran.code, ran.err) == (
+        2,
+        "entropie: The same file is named twice among the reports; it would be counted twice.\n",
+    )
+    assert Path("r.csv").read_bytes() == reports
+
+
+def test_reports_without_noise_are_said_to_be_the_items(entropie, visits):
+    options = ["--column", "code", "--domain", "6", "--mechanism", "rr"]
+    assert "nothing was changed" in entropie("obfuscate", visits, *options, "--theta", "1", "--out", "a.csv").out
+    assert "nothing was changed" not in entropie("obfuscate", visits, *options, "--theta", ".9", "--out", "b.csv").out

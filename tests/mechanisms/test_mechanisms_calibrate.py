@@ -69,7 +69,8 @@ def test_auto_takes_the_smaller_loss_and_names_the_other() -> None:
     for users, domain_size, wanted in ((1_370_637, 10_500_393, 0.9), (1000, 20, 0.99), (10**6, 1000, 0.9999)):
         result = calibrate(users=users, domain_size=domain_size, bayes_error=wanted)
         assert len(result.alternatives) == 1
-        other, loss = result.alternatives[0]
+        other, loss = result.alternatives[0].mechanism, result.alternatives[0].expected_loss
+        assert result.alternatives[0].guarantee.list_error >= wanted
         assert {type(result.mechanism), type(other)} == {RandomizedResponse, LocalHashing}
         assert result.expected_loss.l2_sum <= loss.l2_sum
         assert loss.l2_sum == other.rates.l2_sum(domain_size, users)

@@ -21,8 +21,10 @@ from entropie.cli.options import WHOLE, json_option
 if TYPE_CHECKING:
     from entropie.assessment import Assessment, Attack, Progress
     from entropie.measures.convergence import Convergence
+    from entropie.measures.summary import Measures
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
+_FEW_PEOPLE = 30
 _DEMO_KNOWN_EVENTS = (1, 2, 3, 4, 5)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -198,26 +200,24 @@ def _deliver(
 
 
 def _headline_json(found: Assessment) -> dict[str, Any]:
-    best = found.attacks[found.strongest].to_json()
+    best = found.best.to_json()
     return {name: best[name] for name in ("matcher", "identification_error", "pse_bits")}
 
 
 def assessment_text(found: Assessment, name: str) -> str:
     """The terminal view of an assessment."""
-    best = found.attacks[found.strongest]
-    error = best.measures.identification_error
-    assert error is not None
-    left_out = found.input.get("dropped_users", 0)
+    best, error = found.best, found.headline_error
+    chosen = f", allowing for the choice among {len(found.attacks)} matchers" if len(found.attacks) > 1 else ""
     headline = (
-        f"{_attacker(found)} With the strongest matcher ({best.matcher}) the attacker names the right person for "
+        f"{_attacker(found)} With the strongest matcher ({best.matcher}) the right person is named for "
         f"{output.percent(1.0 - error.value)} of them (95 % interval {output.percent(1.0 - error.high)} to "
-        f"{output.percent(1.0 - error.low)}) among {output.count(found.users)} people; "
+        f"{output.percent(1.0 - error.low)}{chosen}) among {output.count(found.users)} people; "
         f"guessing names {output.percent(1.0 - found.guessing_error)}."
     )
     size = f"{output.count(found.users)} people, {output.count(found.items)} items, {output.count(found.events)} events"
     lines = [
         f"{name}: {size}",
-        *_left_out(found, left_out),
+        *_left_out(found, found.input.get("dropped_users", 0)),
         "",
         output.paragraph(headline),
         "",
@@ -225,13 +225,15 @@ def assessment_text(found: Assessment, name: str) -> str:
         "",
         output.paragraph(_bits_sentence(found, best)),
         "",
-        output.paragraph(_null_sentence(best)),
+        output.paragraph(_null_sentence(found)),
         "",
         output.paragraph(
             "This does not show what an attacker with other data could do, what can be inferred about a person without "
             "naming her, or whether somebody is in the data at all."
         ),
     ]
+    if found.users < _FEW_PEOPLE:
+        lines += ["", output.paragraph(f"With {found.users} people these numbers say little about any other people.")]
     if found.convergence is None and found.split.get("converge"):
         lines += ["", "There are too few people to show how the bits change with their number (200 are needed)."]
     if found.convergence is not None:
@@ -275,10 +277,12 @@ def _left_out(found: Assessment, people: int) -> list[str]:
 def _guessed_columns(found: Assessment) -> list[str]:
     """Say which columns were taken where the user did not name them."""
     columns = found.input.get("columns", {})
+    no_time = "time" in columns and columns["time"]["column"] is None
     guessed = [
         f"{role} = {c['column']} (--{role})" for role, c in columns.items() if c["how"] == "guessed" and c["column"]
     ]
-    return [f"columns guessed: {', '.join(guessed)}"] if guessed else []
+    lines = [f"columns guessed: {', '.join(guessed)}"] if guessed else []
+    return [*lines, "no time column: rows are taken in the order of the file (--time)"] if no_time else lines
 
 
 def _attacker(found: Assessment) -> str:
@@ -301,8 +305,9 @@ def _events(number: int) -> str:
 
 
 def _attack_table(found: Assessment) -> tuple[list[str], list[list[str]]]:
-    headers = ["matcher", "wrong", "95 % interval", "wrong in 10", "equal error", "bits", "permuted bits"]
-    return headers, [_attack_row(attack) for attack in found.attacks]
+    headers = ["matcher", "right", "95 % interval", "right in 10", "equal-error rate", "bits", "bits if permuted"]
+    strongest_first = sorted(found.attacks, key=lambda attack: attack.error)
+    return headers, [_attack_row(attack) for attack in strongest_first]
 
 
 def _attack_row(attack: Attack) -> list[str]:
@@ -312,42 +317,54 @@ def _attack_row(attack: Attack) -> list[str]:
     within = next((guess.error for guess in measures.top_k if guess.k == 10), None)
     return [
         attack.matcher,
-        output.percent(error.value),
-        f"{output.percent(error.low)} to {output.percent(error.high)}",
-        "" if within is None else output.percent(within),
+        output.percent(1.0 - error.value),
+        f"{output.percent(1.0 - error.high)} to {output.percent(1.0 - error.low)}",
+        "" if within is None else output.percent(1.0 - within),
         output.percent(measures.eer.value),
-        output.plain_bits(measures.pse.value_bits),
+        _bits(measures),
         "" if attack.null is None else output.plain_bits(attack.null.pse.value_bits),
     ]
+
+
+def _bits(measures: Measures) -> str:
+    """Bits, or the limit where the value lies beyond what the data can show."""
+    pse = measures.pse
+    if pse.value_bits > pse.resolvable_bits:
+        return f"over {output.plain_bits(pse.resolvable_bits)}"
+    return output.plain_bits(pse.value_bits)
 
 
 def _bits_sentence(found: Assessment, best: Attack) -> str:
     pse = best.measures.pse
     value, low, high = (output.plain_bits(bits) for bits in (pse.value_bits, pse.low_bits, pse.high_bits))
     name, limit = output.plain_bits(math.log2(found.users)), output.plain_bits(pse.resolvable_bits)
-    sentence = (
-        f"The scores of {best.matcher} carry {value} bits about who a person is (95 % interval {low} to {high}), were "
-        f"there people without number; {name} bits name anyone here, and beyond {limit} bits these data cannot tell. "
-        f"One single event carries {output.plain_bits(found.pie_bits)} bits."
-    )
-    if pse.value_bits > pse.resolvable_bits - 1.0:
-        sentence += " The bits are at that limit: hardly any stranger scores as people themselves do, so take them as"
-        sentence += " a lower bound."
-    elif pse.unmatched_genuine_share > 0.0:
+    if pse.value_bits > pse.resolvable_bits:
+        sentence = f"The scores of {best.matcher} carry over {limit} bits about who a person is, all these data show"
+    else:
+        sentence = (
+            f"The scores of {best.matcher} carry {value} bits about who a person is (95 % interval {low} to {high}; "
+            f"these data can show up to {limit})"
+        )
+    people = output.count(found.users)
+    sentence += f", in an unlimited population; {name} bits are enough to single out one of {people}."
+    if pse.unmatched_genuine_share > 0.0:
         sentence += (
             f" For {output.percent(pse.unmatched_genuine_share)} of people no stranger scores as they do: there the "
             f"bits are a lower bound."
         )
-    return sentence
-
-
-def _null_sentence(best: Attack) -> str:
-    if best.null is None or best.null.identification_error is None:
-        return "The check on permuted people was skipped."
-    wrong = output.percent(best.null.identification_error.value)
+    one, chance = output.plain_bits(found.pie_bits), output.plain_bits(found.pie_null_bits)
     return (
-        f"Check: with people permuted, so that there is nothing to find, the same attack is wrong for {wrong} of them "
-        f"and finds {output.plain_bits(best.null.pse.value_bits)} bits."
+        f"{sentence} One single event carries {one} bits in these very data, {chance} with all events dealt out anew."
+    )
+
+
+def _null_sentence(found: Assessment) -> str:
+    if found.null_error is None:
+        return "The check on permuted people was skipped."
+    best = "the best of the same attacks" if len(found.attacks) > 1 else "the same attack"
+    return (
+        f"Check: with people permuted, so that there is nothing to find, {best} is right for "
+        f"{output.percent(1.0 - found.null_error)} of them."
     )
 
 
@@ -355,10 +372,7 @@ def _known_events_table(runs: dict[int, Assessment]) -> str:
     """How the strongest attack grows with the number of events known."""
     rows = []
     for known, found in runs.items():
-        best = found.attacks[found.strongest]
-        error = best.measures.identification_error
-        assert error is not None
-        interval = f"{output.percent(error.low)} to {output.percent(error.high)}"
-        bits = output.plain_bits(best.measures.pse.value_bits)
-        rows.append([str(known), best.matcher, output.percent(error.value), interval, bits])
-    return output.table(["events known", "strongest", "wrong", "95 % interval", "bits"], rows)
+        best, error = found.best, found.headline_error
+        interval = f"{output.percent(1.0 - error.high)} to {output.percent(1.0 - error.low)}"
+        rows.append([str(known), best.matcher, output.percent(1.0 - error.value), interval, _bits(best.measures)])
+    return output.table(["events known", "strongest", "right", "95 % interval", "bits"], rows)

@@ -176,8 +176,8 @@ def calibration_text(result: Calibration) -> str:
             output.paragraph(
                 f"No noise is needed: with pseudonyms alone an attacker already errs in at least "
                 f"{output.percent(bare.bayes_error)} of cases, because the data can say at most "
-                f"{output.bits(bare.alpha_bits)} about who sent them. That is an average: a rare value may still belong "
-                f"to one person only."
+                f"{output.bits(bare.alpha_bits)} about who sent them. That is an average: a rare value may "
+                f"still belong to one person only."
             ),
             "",
         ]

@@ -38,7 +38,7 @@ def scores(
 ) -> None:
     """Measure score sets, biometric or any other: bits, equal-error rate, identification.
 
-    PATHS is a square matrix with subject ids in its first row and column (equal ids: same person), two files with
+    PATHS is a matrix with subject ids in its first row and column (equal ids: same person), two files with
     a list of genuine and a list of impostor scores, or a folder in the layout of NIST BSSR1.
 
     \b
@@ -80,7 +80,7 @@ def scores_text(found: ScoreSetMeasures) -> str:
                 [f"rejected when {output.percent(point.far)} of impostors pass", output.percent(point.frr), ends]
             )
     sentence = (
-        f"The bits say how far genuine and impostor scores differ, were there people without number; with "
+        f"The bits say how far genuine and impostor scores differ, in an unlimited population; with "
         f"{output.count(found.impostors)} impostor scores, values above {output.plain_bits(pse.resolvable_bits)} bits "
         f"cannot be told apart."
     )
@@ -89,6 +89,8 @@ def scores_text(found: ScoreSetMeasures) -> str:
             f" {output.percent(pse.unmatched_genuine_share)} of genuine scores lie where no impostor does; for them "
             f"the bits are a lower bound."
         )
+    if rate.value > 0.5:
+        sentence += " Strangers score closer than people themselves: is it --distance, or are the files swapped?"
     return "\n".join(
         [
             f"{output.count(found.targets)} genuine and {output.count(found.impostors)} impostor scores",

@@ -128,6 +128,9 @@ def calibrate(
         channel = ChannelParameters("", domain_size, epsilon_of(theta, answers or domain_size), answers, theta=theta)
         return certified_success(channel, users, reports, list_size, prior_max)
 
+    def promise(of: Calibrated | Identity) -> Guarantee:
+        return of.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max)
+
     made: list[Calibrated] = []
     if mechanism in ("rr", "auto"):
         theta = largest_theta(lambda t: success(t, None), bayes_error)
@@ -144,12 +147,10 @@ def calibrate(
     return Calibration(
         bayes_error_wanted=float(bayes_error),
         mechanism=best,
-        guarantee=best.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max),
+        guarantee=promise(best),
         expected_loss=loss,
         paper=_paper_setting(best, users, bayes_error, reports, prior_max),
-        pseudonymisation=Identity(domain_size).guarantee(
-            users=users, reports=reports, list_size=list_size, prior_max=prior_max
-        ),
+        pseudonymisation=promise(Identity(domain_size)),
         alternatives=tuple(
             Alternative(
                 other, other.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max), cost
