@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from assessment_tables import ALL_MATCHERS, numbers, people_with_habits, table_of
