@@ -66,7 +66,7 @@ def test_information_known_in_closed_form() -> None:
     assert pie_bits(everyone_alike) == 0.0
     pairs = traces_of([[i // 2] for i in range(64)], 32)
     assert pie_bits(pairs) == pytest.approx(5.0, abs=1e-12)
-    # Randomized response of n = k people with distinct data: its capacity, THEORY 2 with m = n = k.
+    # Randomized response of n = k people with distinct data: its capacity with m = n = k.
     theta, k = 1e-6, 64
     w = 1 + theta * k / (1 - theta)
     psi = lambda a: (1 + a) * math.log1p(a) - a if abs(a) > 1e-4 else a * a / 2 - a**3 / 6 + a**4 / 12  # noqa: E731

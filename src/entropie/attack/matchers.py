@@ -1,4 +1,4 @@
-"""The matchers: each turns training and target traces into sparse rows whose product is the score (THEORY 7)."""
+"""The matchers: each turns training and target traces into sparse rows whose product is the score."""
 
 from __future__ import annotations
 
