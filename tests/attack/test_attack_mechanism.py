@@ -11,7 +11,7 @@ from attack_oracles import SEEDS, assert_outcome, random_traces, rows_of, same_o
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.mechanism import HashedTargets, attack_hashed, randomized_response
+from entropie.attack.mechanism import HashedTargets, attack_hashed, hashed_response, randomized_response
 from entropie.attack.scoring import attack
 from entropie.attack.single import attack_single
 from entropie.data.traces import Traces
@@ -72,9 +72,13 @@ def test_local_hashing(seed: int, users: int, domain: int, family: tuple[int, in
     rng = np.random.default_rng(seed)
     train = random_traces(rng, users, 8, domain)
     reports = hashed_reports(rng, users, 4, domain, family, theta)
-    found = attack_hashed(train, reports, threads=1)
-    assert_outcome(found, hashed_scores(train, reports))
-    assert same_outcome(found, attack_hashed(train, reports, threads=2))
+    want = hashed_scores(train, reports)
+    assert_outcome(attack(hashed_response(train, reports)), want)
+    with pytest.MonkeyPatch.context() as patch:  # gather postings report by report, however few the hits
+        patch.setattr("entropie.attack.mechanism._FEW_HITS", 0)
+        found = attack_hashed(train, reports, threads=1)
+        assert_outcome(found, want)
+        assert same_outcome(found, attack_hashed(train, reports, threads=2))
 
 
 def test_few_items_in_use_of_a_large_domain() -> None:
@@ -90,6 +94,7 @@ def test_blocks_of_hashed_reports_change_nothing(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(9)
     train = random_traces(rng, 60, 10, 40, 1)
     reports = hashed_reports(rng, 60, 3, 40, (4, 41), 0.7)
+    monkeypatch.setattr("entropie.attack.mechanism._FEW_HITS", 0)
     whole = attack_hashed(train, reports)
     monkeypatch.setattr("entropie.attack.mechanism._BLOCK_POSTINGS", 200)
     assert same_outcome(whole, attack_hashed(train, reports, threads=2))

@@ -11,7 +11,7 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 from entropie.kernels.features import feature_totals, row_counts, row_sums, row_totals
 
-__all__ = ["FeatureRows", "Matching", "check_same_people", "item_rows", "weighted_item_rows"]
+__all__ = ["FeatureRows", "Matching", "check_same_people", "item_rows", "side_by_side", "weighted_item_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,16 @@ def item_rows(traces: Traces) -> FeatureRows:
 def weighted_item_rows(traces: Traces, weights: NDArray[np.float64]) -> FeatureRows:
     """Sum the weights of the events at each of a user's distinct items."""
     return FeatureRows(*row_sums(traces.offsets, traces.items, weights), traces.domain_size)
+
+
+def side_by_side(parts: list[FeatureRows]) -> FeatureRows:
+    """Join rows over separate features into longer rows."""
+    shifts = np.cumsum([0, *(part.feature_count for part in parts)])
+    order = np.argsort(np.concatenate([part.row_of_each() for part in parts]), kind="stable")
+    features = np.concatenate([part.features + np.uint32(shift) for part, shift in zip(parts, shifts, strict=False)])
+    weights = np.concatenate([part.weights for part in parts])
+    offsets = np.sum([part.offsets for part in parts], axis=0)
+    return FeatureRows(offsets, features[order], weights[order], int(shifts[-1]))
 
 
 def check_same_people(train: Traces, target: Traces) -> None:

@@ -112,6 +112,13 @@ class Targets:
         content: NDArray[np.uint64] = running[self.offsets[1:]] - running[self.offsets[:-1]] + self._size_hash()
         return content
 
+    def head(self) -> NDArray[np.uint64]:
+        """Hash the head of each target."""
+        running = self._running_hash()
+        begin = self.offsets[:-1]
+        head: NDArray[np.uint64] = running[begin + self.heads] - running[begin] + self._size_hash()
+        return head
+
     def _running_hash(self) -> NDArray[np.uint64]:
         parts = _mixed(self.features.astype(np.uint64) ^ _mixed(self.weights.view(np.uint64)))
         running: NDArray[np.uint64] = np.concatenate((np.zeros(1, np.uint64), np.cumsum(parts)))
@@ -190,10 +197,10 @@ def blocks(index: Index, targets: Targets, threads: int) -> Iterator[tuple[int, 
     """Cut arranged targets into runs of about equal work, short enough to stop between them."""
     postings = np.diff(index.starts)
     visits = np.concatenate(([0], np.cumsum(postings[targets.features])))
-    light = visits[targets.offsets[1:]] - visits[targets.offsets[:-1] + targets.heads]
-    work = np.cumsum(light + 64)
-    fair = int(work[-1]) // (8 * threads) if work.size else 0
-    piece = max(16 * index.user_count, 2**20, min(fair, 2**26))
+    work = np.cumsum(visits[targets.offsets[1:]] - visits[targets.offsets[:-1] + targets.heads] + 64)
+    head = targets.head()
+    work += np.cumsum(np.concatenate(([True], head[1:] != head[:-1]))) * (index.user_count // 4)
+    piece = max(16 * index.user_count, 2**20, min(int(work[-1]) // (8 * threads), 2**25))
     begin = 0
     while begin < targets.ids.size:
         before = int(work[begin - 1]) if begin else 0

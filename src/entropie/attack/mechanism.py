@@ -1,4 +1,4 @@
-"""The adversary who knows the mechanism: likelihoods of obfuscated reports, as sparse scores (THEORY 7)."""
+"""The adversary who knows the mechanism: likelihoods of obfuscated reports, as sparse scores."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
+from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows, side_by_side
 from entropie.attack.index import Index, Targets, exponent_for
 from entropie.attack.scoring import (
     CANDIDATES,
     AttackOutcome,
     Partial,
     Progress,
+    attack,
     core_count,
     outcome_of,
     run_blocks,
@@ -23,13 +24,14 @@ from entropie.attack.scoring import (
 )
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.kernels.attack_hash import hash_postings, item_postings
+from entropie.kernels.attack_hash import hash_pairs, hash_postings, hits_of_reports, item_postings
 
-__all__ = ["HashedTargets", "attack_hashed", "randomized_response", "report_weights"]
+__all__ = ["HashedTargets", "attack_hashed", "hashed_response", "randomized_response", "report_weights"]
 
 _FLOOR = 1e-8
 _BLOCK_POSTINGS = 2**22
 _BLOCK_WORK = 2**26
+_FEW_HITS = 16
 
 
 def randomized_response(train: Traces, reports: Traces, *, theta: float) -> Matching:
@@ -97,58 +99,65 @@ def attack_hashed(
 ) -> AttackOutcome:
     """Score all users for hashed reports by ln(theta sum over preimages of pi_i + (1-theta)/g).
 
-    The score is relative to no evidence. Every report is a feature of its own; its posting is gathered from the items
-    that hash to y: enumerated, about k/g of them, or found among the items in use where these are fewer.
+    The score is relative to no evidence. Where few items in use hash to one value, reports become items and the users
+    who have several of them are corrected (`hashed_response`). Otherwise every report is a feature of its own, whose
+    posting is gathered block by block.
     """
-    if train.users != reports.offsets.size - 1:
-        raise InvalidInput(
-            f"Every user needs one target, got {train.users} users and {reports.offsets.size - 1} targets."
-        )
-    if train.domain_size != reports.domain_size:
-        raise InvalidInput(
-            f"Training and reports must share one domain, got {train.domain_size} and {reports.domain_size} items."
-        )
+    _check_same_people(train, reports)
     if candidates < 1:
         raise InvalidParameter.of("candidates", "at least 1", candidates)
     book = _Book.of(train, reports)
-    jobs = (_job(book, reports, begin, end, candidates, max_values) for begin, end in book.blocks(reports))
-    partial = run_blocks(jobs, train.users, core_count(threads), progress)
-    return outcome_of(book.index, partial)
+    if book.items_in_use <= _FEW_HITS * reports.hash_size:
+        matching = _itemised(book, reports)
+        return attack(matching, candidates=candidates, threads=threads, max_values=max_values, progress=progress)
+    index = book.index(reports)
+    jobs = (_job(book, index, reports, *block, candidates, max_values) for block in book.blocks(reports))
+    return outcome_of(index, run_blocks(jobs, train.users, core_count(threads), progress))
+
+
+def hashed_response(train: Traces, reports: HashedTargets) -> Matching:
+    """Match hashed reports by the items that hash to them.
+
+    A user with one item x among the preimages gains ln(1 + theta g pi_i(x)/(1-theta)), the weight of feature x. For
+    users with several, a feature of the report itself makes up the difference to the gain of their sum.
+    """
+    _check_same_people(train, reports)
+    return _itemised(_Book.of(train, reports), reports)
+
+
+_Words = NDArray[np.uint64]
+_Family = tuple[_Words, _Words, _Words, np.uint64, np.uint64, np.uint64, _Words, _Words]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Book:
-    """What all blocks share: who has which item how often, and the unit of the sums."""
+    """Who has which item how often, and how much a share of matching events says."""
 
-    index: Index
+    counts: FeatureRows
     item_starts: NDArray[np.int64]
     item_users: NDArray[np.uint32]
     item_times: NDArray[np.uint32]
     totals: NDArray[np.float64]
-    known: NDArray[np.uint64]
+    items_in_use: int
+    known: NDArray[np.uint64]  # the items in use, where hashing them is cheaper than enumerating preimages
     odds: float
 
     @classmethod
     def of(cls, train: Traces, reports: HashedTargets) -> _Book:
         counts = item_rows(train)
         postings = item_postings(counts.offsets, counts.features, counts.weights, train.domain_size)
-        known = np.flatnonzero(np.diff(postings[0])).astype(np.uint64)
-        if known.size >= train.domain_size / reports.hash_size:
-            known = known[:0]  # enumerating preimages is cheaper
-        theta = reports.theta
-        odds = math.inf if theta == 1 else theta * reports.hash_size / (1 - theta)
-        weight = -math.log(_FLOOR) if theta == 1 else math.log1p(odds)
+        used = np.flatnonzero(np.diff(postings[0])).astype(np.uint64)
+        known = used if used.size < train.domain_size / reports.hash_size else used[:0]
+        odds = math.inf if reports.theta == 1 else reports.theta * reports.hash_size / (1 - reports.theta)
+        return cls(counts, *postings, counts.totals(), used.size, known, odds)
+
+    def index(self, reports: HashedTargets) -> Index:
+        """Begin an index without postings: the unit of the sums, from the longest target."""
+        gain = math.log1p(self.odds) if math.isfinite(self.odds) else -math.log(_FLOOR)
         longest = int(np.diff(reports.offsets).max())
-        index = Index(
-            np.zeros(1, np.int64),
-            np.empty(0, np.uint32),
-            np.empty(0, np.int64),
-            train.users,
-            np.empty(0),
-            exponent_for(longest * weight),
-            np.zeros(1, np.int64),
-        )
-        return cls(index, *postings, counts.totals(), known, odds)
+        nothing = np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, np.int64)
+        exponent = exponent_for(longest * gain)
+        return Index(*nothing, self.totals.size, np.empty(0), exponent, np.zeros(1, np.int64))
 
     def blocks(self, reports: HashedTargets) -> Iterator[tuple[int, int]]:
         """Cut targets into runs whose postings and whose work stay small."""
@@ -164,41 +173,72 @@ class _Book:
             begin = end
 
 
+def _itemised(book: _Book, reports: HashedTargets) -> Matching:
+    """Rows of the items that hash to each report, and of the corrections for users who have several."""
+    starts, items = hits_of_reports(*_family(book, reports, slice(None)), book.item_starts)
+    postings = (book.item_starts, book.item_users, book.item_times)
+    changed, users, corrections = hash_pairs(starts, items, *postings, book.totals, book.odds, _FLOOR)
+    shares = book.counts.weights / np.repeat(book.totals, np.diff(book.counts.offsets))
+    gains = np.log1p(book.odds * shares) if math.isfinite(book.odds) else np.log(shares) - math.log(_FLOOR)
+    order = np.argsort(users, kind="stable")
+    of_report = np.repeat(np.arange(starts.size - 1, dtype=np.uint32), np.diff(changed))
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(users, minlength=book.totals.size))))
+    makeup = FeatureRows(offsets, of_report[order], corrections[order], starts.size - 1)
+    corrected = np.flatnonzero(np.diff(changed)).astype(np.uint32)
+    corrected_before = np.searchsorted(corrected, reports.offsets)
+    asked = Traces(starts[reports.offsets], items, reports.domain_size)
+    return Matching(
+        side_by_side([book.counts.with_weights(gains), makeup]),
+        side_by_side(
+            [item_rows(asked), FeatureRows(corrected_before, corrected, np.ones(corrected.size), starts.size - 1)]
+        ),
+    )
+
+
+def _family(book: _Book, reports: HashedTargets, part: slice) -> _Family:
+    """What the kernels want to know about some reports: columns, hash family, items to try, and room for hits."""
+    prime, hash_size = reports.prime, reports.hash_size
+    inverse = pow(hash_size, -1, prime) if hash_size < prime else 1
+    room = np.empty(book.known.size or reports.domain_size, np.uint64)
+    columns = (reports.a[part], reports.b[part], reports.y[part])
+    return (*columns, np.uint64(prime), np.uint64(hash_size), np.uint64(inverse), book.known, room)
+
+
 def _job(
-    book: _Book, reports: HashedTargets, begin: int, end: int, candidates: int, max_values: int | None
+    book: _Book,
+    index: Index,
+    reports: HashedTargets,
+    begin: int,
+    end: int,
+    candidates: int,
+    max_values: int | None,
 ) -> Callable[[int], Partial]:
     """Prepare a block: gather the postings of its reports, then score them as any others."""
 
     def run(level: int) -> Partial:
         low, high = reports.offsets[begin], reports.offsets[end]
-        prime, hash_size = reports.prime, reports.hash_size
-        inverse = pow(hash_size, -1, prime) if hash_size < prime else 1
-        room = book.known.size or reports.domain_size
-        starts, users, fixed = hash_postings(
-            reports.a[low:high],
-            reports.b[low:high],
-            reports.y[low:high],
-            np.uint64(prime),
-            np.uint64(hash_size),
-            np.uint64(inverse),
-            book.known,
-            np.empty(room, np.uint64),
-            book.item_starts,
-            book.item_users,
-            book.item_times,
-            book.totals,
-            book.odds,
-            _FLOOR,
-            book.index.scale,
-        )
-        index = replace(book.index, starts=starts, users=users, fixed=fixed)
+        postings = (book.item_starts, book.item_users, book.item_times)
+        family = _family(book, reports, slice(low, high))
+        starts, users, fixed = hash_postings(*family, *postings, book.totals, book.odds, _FLOOR, index.scale)
         ids = np.arange(begin, end, dtype=np.int64)
         features = np.arange(high - low, dtype=np.uint32)
         offsets = reports.offsets[begin : end + 1] - low
         targets = Targets(ids, offsets, features, np.ones(high - low), np.zeros_like(ids), np.empty(0))
-        return score_block(index, targets, candidates=candidates, max_values=max_values, level=level)
+        own = replace(index, starts=starts, users=users, fixed=fixed)
+        return score_block(own, targets, candidates=candidates, max_values=max_values, level=level)
 
     return run
+
+
+def _check_same_people(train: Traces, reports: HashedTargets) -> None:
+    if train.users != reports.offsets.size - 1:
+        raise InvalidInput(
+            f"Every user needs one target, got {train.users} users and {reports.offsets.size - 1} targets."
+        )
+    if train.domain_size != reports.domain_size:
+        raise InvalidInput(
+            f"Training and reports must share one domain, got {train.domain_size} and {reports.domain_size} items."
+        )
 
 
 def _check_theta(theta: float) -> None:

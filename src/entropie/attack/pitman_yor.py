@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import FeatureRows, Matching, check_same_people, weighted_item_rows
+from entropie.attack.features import FeatureRows, Matching, check_same_people, side_by_side, weighted_item_rows
 from entropie.attack.scoring import attack
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidParameter
@@ -183,7 +183,7 @@ def _add_hours(
         places = asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS
         spread = _sums(places, asked.weights, target.users * SLOTS)
         target_rows.append(_dense_rows(spread.reshape(-1, SLOTS)))
-    return _side_by_side(user_rows), _side_by_side(target_rows)
+    return side_by_side(user_rows), side_by_side(target_rows)
 
 
 def _sums(places: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -199,17 +199,6 @@ def _damped_like_items(asked: FeatureRows, damping: float) -> NDArray[np.float64
     totals = np.add.reduceat(asked.weights, starts)
     lengths = np.diff(np.append(starts, item.size))
     return asked.weights * np.repeat(totals ** (damping - 1.0), lengths)
-
-
-def _side_by_side(parts: list[FeatureRows]) -> FeatureRows:
-    """Join rows over separate features into longer rows."""
-    shifts = np.concatenate(([0], np.cumsum([part.feature_count for part in parts])))
-    row = np.concatenate([part.row_of_each() for part in parts])
-    order = np.argsort(row, kind="stable")
-    features = np.concatenate([part.features + np.uint32(shift) for part, shift in zip(parts, shifts, strict=False)])
-    weights = np.concatenate([part.weights for part in parts])
-    offsets = np.sum([part.offsets for part in parts], axis=0)
-    return FeatureRows(offsets, features[order], weights[order], int(shifts[-1]))
 
 
 def _dense_rows(matrix: NDArray[np.float64]) -> FeatureRows:

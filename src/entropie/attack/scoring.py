@@ -43,7 +43,7 @@ MANY_USERS = 2**14
 """Beyond so many users a law keeps a quarter of that: its table stays in cache, and its cells below 0.001."""
 
 _PILOT_TARGETS = (16, 256)
-_PILOT_PAIRS = 2**22
+_PILOT_PAIRS = 2**20
 _ATOM_SHARE = 1 / 256
 
 Progress = Callable[[int, int], None]
