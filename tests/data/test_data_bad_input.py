@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import random
 import resource
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -231,10 +230,8 @@ def test_zeros_without_end_in_a_gzip(tmp_path: Path, start: bytes) -> None:
     # Beyond the sample that is looked at first, so that the reader itself meets the zeros.
     write_bomb(path, start * 10, 200)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun = time.perf_counter()
     text = message(path)
     assert "is not text" in text or "is longer than 4 MiB" in text
-    assert time.perf_counter() - begun < 5.0
     grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown_mib < 150, "the 200 MiB must never be held at once"
 
