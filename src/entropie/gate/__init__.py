@@ -1,0 +1,1 @@
+"""A decision from an assessment: profiles, verdicts, waivers, comparison, metrics."""

@@ -1,0 +1,1 @@
+"""What lowers the risk: protection, coarsening, time windows, attributes of a table."""

@@ -1,0 +1,1 @@
+"""Assessment to one self-contained HTML file; computes nothing."""
