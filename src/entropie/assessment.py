@@ -6,40 +6,61 @@ each attack once more on permuted people, where there is nothing to find.
 
 from __future__ import annotations
 
+import datetime
 import math
 import sys
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from entropie._version import __version__
+from entropie.attack.attackers import (
+    AttackerLevel,
+    KnownEvents,
+    attacker_levels,
+    by_known_events,
+    known_event_steps,
+)
 from entropie.attack.chance import by_content, dealt_anew, exchanged_targets
+from entropie.attack.identifying import identifying_items
 from entropie.attack.matchers import MATCHERS, matcher
+from entropie.attack.measured import measured_attack
 from entropie.attack.scoring import attack as attack_all_pairs
-from entropie.attack.single import attack_single, pie_bits
-from entropie.data.events import Events, read_events
-from entropie.data.filter import Selection, keep_active_users, keep_used_items, sample_users
-from entropie.data.split import Knowledge, Split, split_traces
+from entropie.attack.single import pie_bits
+from entropie.data.filter import keep_used_items
+from entropie.data.prepare import Prepared, Rule, prepare_events
+from entropie.data.split import Knowledge, Split
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Measures, measure_outcome
+from entropie.measures.summary import Measures
 from entropie.notebook import html_table
 from entropie.theory import checks
 
-__all__ = ["SCHEMA", "Assessment", "Attack", "Rule", "assess", "assess_traces"]
+__all__ = [
+    "SCHEMA",
+    "Assessment",
+    "Attack",
+    "Rule",
+    "assess",
+    "assess_prepared",
+    "assess_traces",
+    "check_attack",
+    "prepare",
+]
 
 SCHEMA = "entropie.assessment/1"
 LARGEST_THREADS = 256
-Rule = Literal["halves", "history"]
-_FIRST_EVENT_MATCHERS = ("markov", "visit")
-"""They score a target of one event by the visit vector alone."""
+LONGEST_NAME = 80
+MANY_PEOPLE = 20_000
+"""Beyond so many people weaker and stronger attackers are run only where asked for: each costs a whole attack."""
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
 
@@ -79,6 +100,9 @@ class Assessment:
     attacks                one per matcher, in the order asked for
     pie_bits               I(U;X) of one event of a person drawn at random, exact for these very data
     pie_null_bits          the same with all events dealt out anew: what chance alone shows with so few events each
+    by_known_events        the strongest matcher with fewer events to learn from, and last with all of them
+    attacker_levels        weaker and stronger attackers than the one assessed
+    identifying_items      which items carry how many of the pie_bits; none is named that fewer than ten people have
     convergence            bits against number of users for the strongest matcher, where asked for
     """
 
@@ -90,13 +114,16 @@ class Assessment:
     attacks: tuple[Attack, ...]
     pie_bits: float
     pie_null_bits: float
+    by_known_events: tuple[KnownEvents, ...]
+    attacker_levels: tuple[AttackerLevel, ...]
+    identifying_items: dict[str, Any]
     convergence: Convergence | None
     provenance: dict[str, Any]
 
     @property
     def strongest(self) -> int:
         """Index of the attack that names most people; bits decide between equals."""
-        return min(range(len(self.attacks)), key=lambda i: (self.attacks[i].error, -self._bits(i)))
+        return _strongest(self.attacks)
 
     @property
     def best(self) -> Attack:
@@ -116,9 +143,6 @@ class Assessment:
         """The smallest error of all attacks on permuted people: what choosing the best of them makes out of nothing."""
         nulls = [attack.null.identification_error for attack in self.attacks if attack.null is not None]
         return min((error.value for error in nulls if error is not None), default=None)
-
-    def _bits(self, index: int) -> float:
-        return self.attacks[index].measures.pse.value_bits
 
     @property
     def guessing_error(self) -> float:
@@ -147,8 +171,13 @@ class Assessment:
                 "null_identification_error": self.null_error,
             },
             "convergence": None if self.convergence is None else _convergence_json(self.convergence),
+            "by_known_events": [row.to_json() for row in self.by_known_events],
+            "attacker_levels": [level.to_json() for level in self.attacker_levels],
+            "identifying_items": self.identifying_items,
             "protection": [],
+            "declared": None,
             "verdict": None,
+            "review": None,
             "provenance": self.provenance,
         }
 
@@ -181,6 +210,7 @@ def assess(
     rule: Rule = "halves",
     target_events: int | None = None,
     train_events: int | None = None,
+    known_events: Sequence[int] | None = None,
     null_baseline: bool = True,
     converge: bool = False,
     seed: int = 0,
@@ -193,23 +223,13 @@ def assess(
 
     Columns are guessed where not named. Users with fewer than `min_events` events are left out; `sample` keeps that
     many, chosen by a hash of their id. `rule` and `knowledge` say what the attacker learns from
-    (`entropie.data.split`), `train_events` and `target_events` how much of it. Same data and seed, same result.
+    (`entropie.data.split`), `train_events` and `target_events` how much of it; `known_events` lists numbers of events
+    to show weaker attackers for (a choice up to 20,000 people and none beyond where it is not given). Same data and
+    seed, same result.
     """
     begun = clock.perf_counter()
-    seed = checks.whole_number("seed", seed, at_least=0)
-    if threads is not None:
-        threads = checks.whole_number("threads", threads, at_least=1, at_most=LARGEST_THREADS)
-    if sample is not None:
-        sample = checks.whole_number("sample", sample, at_least=2)
-    for name, value in (("target_events", target_events), ("train_events", train_events)):
-        if value is not None:
-            checks.whole_number(name, value, at_least=1)
-    if not matchers:
-        raise InvalidParameter("Parameter `matchers` must name at least one matcher.")
-    for name in matchers:
-        matcher(name)
-    tell = progress or (lambda stage, share: None)
-    read = read_events(
+    check_attack(matchers, seed, threads)
+    prepared = prepare(
         events,
         user=user,
         item=item,
@@ -218,149 +238,176 @@ def assess(
         preset=preset,
         min_rating=min_rating,
         grid=grid,
+        min_events=min_events,
         max_dirty_share=max_dirty_share,
-        memory_limit=memory_limit,
-        threads=threads,
-        progress=lambda stage, share: tell(f"reading: {stage}", share),
-    )
-    traces, report = _selected(read, min_events, sample)
-    del read
-    split = split_traces(traces, rule=rule, knowledge=knowledge, target_events=target_events, train_events=train_events)
-    return assess_traces(
-        traces,
-        split,
-        matchers=matchers,
+        sample=sample,
         knowledge=knowledge,
+        rule=rule,
+        target_events=target_events,
+        train_events=train_events,
+        threads=threads,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    return assess_prepared(
+        prepared,
+        matchers=matchers,
+        known_events=known_events,
         null_baseline=null_baseline,
         converge=converge,
         seed=seed,
         replicates=replicates,
         threads=threads,
         progress=progress,
-        input_facts=report,
-        split_facts={
-            "rule": rule,
-            "knowledge": knowledge,
-            "train_events": train_events,
-            "target_events": target_events,
-            "dropped_users": split.dropped_users,
-            "converge": converge,
-        },
         begun=begun,
     )
 
 
-def assess_traces(
-    traces: Traces,
-    split: Split,
+def prepare(events: object, **options: Any) -> Prepared:
+    """Read, filter and split events as `assess` does, for use by several jobs."""
+    for name, least in (("sample", 2), ("target_events", 1), ("train_events", 1)):
+        if options.get(name) is not None:
+            options[name] = checks.whole_number(name, options[name], at_least=least)
+    return prepare_events(events, **options)
+
+
+def check_attack(matchers: Sequence[str], seed: int, threads: int | None) -> None:
+    """Refuse what would only fail after the events have been read."""
+    checks.whole_number("seed", seed, at_least=0)
+    if threads is not None:
+        checks.whole_number("threads", threads, at_least=1, at_most=LARGEST_THREADS)
+    if not matchers:
+        raise InvalidParameter("Parameter `matchers` must name at least one matcher.")
+    for name in matchers:
+        matcher(name)
+
+
+def assess_prepared(
+    prepared: Prepared,
     *,
     matchers: Sequence[str] = tuple(MATCHERS),
-    knowledge: Knowledge = "partial",
+    known_events: Sequence[int] | None = None,
     null_baseline: bool = True,
     converge: bool = False,
     seed: int = 0,
     replicates: int = REPLICATES,
     threads: int | None = None,
     progress: Progress | None = None,
-    input_facts: dict[str, Any] | None = None,
-    split_facts: dict[str, Any] | None = None,
     begun: float | None = None,
 ) -> Assessment:
-    """The same for traces in memory that have been split."""
+    """The same for events that have been read and split; `begun` is when that began."""
     begun = clock.perf_counter() if begun is None else begun
+    check_attack(matchers, seed, threads)
+    split, traces = prepared.split, prepared.traces
     if split.train.users < 2:
         raise InvalidInput("An attack needs at least two people with enough events, there is one; lower --min-events.")
     tell = progress or (lambda stage, share: None)
-    attacks = tuple(
-        _attack(name, split, knowledge, null_baseline, seed, replicates, threads, tell)
-        for name in dict.fromkeys(matchers)
-    )
-    attacked = keep_used_items(traces.take(split.users)).traces if split.dropped_users else traces
-    found = Assessment(
-        input=input_facts or {},
-        split=split_facts or {},
+    run = _Run(split, prepared.knowledge, seed, replicates, threads, tell)
+    attacks = tuple(run.attack(name, null_baseline) for name in dict.fromkeys(matchers))
+    best = attacks[_strongest(attacks)]
+    known, levels = run.other_attackers(best, known_events)
+    kept = keep_used_items(traces.take(split.users)) if split.dropped_users else None
+    attacked = traces if kept is None else kept.traces
+    item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
+    found = identifying_items(attacked)
+    return Assessment(
+        input=prepared.input_facts,
+        split={**prepared.split_facts, "converge": converge},
         users=split.train.users,
         items=attacked.domain_size,
         events=attacked.events,
         attacks=attacks,
         pie_bits=pie_bits(attacked),
         pie_null_bits=pie_bits(dealt_anew(attacked, seed)),
-        convergence=None,
+        by_known_events=known,
+        attacker_levels=levels,
+        identifying_items=found.to_json(lambda code: _shortened(str(item_ids[code]))),
+        convergence=run.convergence(best.matcher) if converge else None,
         provenance={
             "version": __version__,
             "python": sys.version.split()[0],
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "command": None,
             "seed": seed,
             "replicates": replicates,
-            "seconds": 0.0,
+            "seconds": round(clock.perf_counter() - begun, 3),
         },
     )
-    if converge:
-        shown = _convergence(found.attacks[found.strongest].matcher, split, seed, replicates, threads, tell)
-        found = _replaced(found, convergence=shown)
-    return _replaced(found, provenance={**found.provenance, "seconds": round(clock.perf_counter() - begun, 3)})
 
 
-def _selected(read: Events, min_events: int, sample: int | None) -> tuple[Traces, dict[str, Any]]:
-    """The traces to attack, and the account of what was read and left out."""
-    report = read.report.as_dict()
-    active = keep_active_users(read.traces, min_events)
-    report["min_events"] = min_events
-    report["dropped_users"] = active.dropped_users
-    report["dropped_events"] = active.dropped_events
-    if sample is None or sample >= active.traces.users:
-        return active.traces, report
-    chosen: Selection = sample_users(active.traces, read.select(active).user_ids, count=sample)
-    report["sampled_users"] = chosen.traces.users
-    return chosen.traces, report
+def assess_traces(traces: Traces, split: Split, *, knowledge: Knowledge = "partial", **options: Any) -> Assessment:
+    """The same for traces in memory; items are named by their codes. Options as of `assess_prepared`."""
+    names = pa.array(np.arange(traces.domain_size, dtype=np.uint32))
+    return assess_prepared(Prepared(traces, split, names, knowledge, {}, {}), **options)
 
 
-def _attack(
-    name: str,
-    split: Split,
-    knowledge: Knowledge,
-    null_baseline: bool,
-    seed: int,
-    replicates: int,
-    threads: int | None,
-    tell: Progress,
-) -> Attack:
-    begun = clock.perf_counter()
-    build = matcher(name)
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What all attacks of one assessment share."""
 
-    def run(train: Traces, target: Traces, stage: str) -> Measures:
-        tell(stage, 0.0)
-        if name in _FIRST_EVENT_MATCHERS and int(np.diff(target.offsets).max()) == 1:
-            outcome = attack_single(train, target)  # the same, without visiting pairs
-        else:
-            matching = build(train, target)
-            outcome = attack_all_pairs(
-                matching, threads=threads, progress=lambda done, total: tell(stage, done / total)
-            )
-        return measure_outcome(outcome, users=train.users, seed=seed, replicates=replicates)
+    split: Split
+    knowledge: Knowledge
+    seed: int
+    replicates: int
+    threads: int | None
+    tell: Progress
 
-    measures = run(split.train, split.target, f"attacking: {name}")
-    null = None
-    if null_baseline:
-        null = run(split.train, split.target.take(exchanged_targets(split, seed)), f"permuted: {name}")
-    return Attack(name, knowledge, measures, null, clock.perf_counter() - begun)
+    def _options(self) -> dict[str, Any]:
+        return {"seed": self.seed, "replicates": self.replicates, "threads": self.threads, "tell": self.tell}
+
+    def attack(self, name: str, null_baseline: bool) -> Attack:
+        """One matcher, and the same on permuted people."""
+        begun = clock.perf_counter()
+        train, target = self.split.train, self.split.target
+        measures = measured_attack(name, train, target, **self._options(), stage=f"attacking: {name}")
+        null = None
+        if null_baseline:
+            exchanged = target.take(exchanged_targets(self.split, self.seed))
+            null = measured_attack(name, train, exchanged, **self._options(), stage=f"permuted: {name}")
+        return Attack(name, self.knowledge, measures, null, clock.perf_counter() - begun)
+
+    def other_attackers(
+        self, best: Attack, steps: Sequence[int] | None
+    ) -> tuple[tuple[KnownEvents, ...], tuple[AttackerLevel, ...]]:
+        """Who knows fewer events than assessed, and who knows the attacked ones."""
+        if steps is None:
+            few = self.split.train.users <= MANY_PEOPLE
+            steps = known_event_steps(self.split) if few else ()
+        if not steps:
+            return (), ()
+        known = by_known_events(best.matcher, self.split, steps, best.measures, **self._options())
+        if known[0].train_events != 1:
+            return known, ()
+        levels = attacker_levels(
+            best.matcher, self.split, self.knowledge, best.measures, known[0].measures, **self._options()
+        )
+        return known, levels
+
+    def convergence(self, name: str) -> Convergence | None:
+        """Bits against number of users."""
+        split = self.split
+        sizes = doubling_sizes(split.train.users)
+        if len(sizes) < 2:
+            return None
+        order = by_content(split)
+
+        def law_of(users: int, rng: np.random.Generator) -> ScoreLaw:
+            self.tell(f"converging: {name}", users / split.train.users)
+            chosen = np.sort(order[rng.choice(split.train.users, users, replace=False)])
+            matching = matcher(name)(split.train.take(chosen), split.target.take(chosen))
+            return attack_all_pairs(matching, threads=self.threads).law
+
+        return convergence(law_of, sizes, self.seed, replicates=self.replicates)
 
 
-def _convergence(
-    name: str, split: Split, seed: int, replicates: int, threads: int | None, tell: Progress
-) -> Convergence | None:
-    sizes = doubling_sizes(split.train.users)
-    if len(sizes) < 2:
-        return None
-    build = matcher(name)
-    order = by_content(split)
+def _strongest(attacks: Sequence[Attack]) -> int:
+    return min(range(len(attacks)), key=lambda i: (attacks[i].error, -attacks[i].measures.pse.value_bits))
 
-    def law_of(users: int, rng: np.random.Generator) -> ScoreLaw:
-        tell(f"converging: {name}", users / split.train.users)
-        chosen = np.sort(order[rng.choice(split.train.users, users, replace=False)])
-        return attack_all_pairs(build(split.train.take(chosen), split.target.take(chosen)), threads=threads).law
 
-    return convergence(law_of, sizes, seed, replicates=replicates)
+def _shortened(name: str) -> str:
+    """An item's name as it goes into documents: one line, not endless."""
+    line = " ".join(name.split())
+    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _null_json(null: Measures) -> dict[str, Any]:
@@ -377,9 +424,3 @@ def _convergence_json(found: Convergence) -> dict[str, Any]:
         "settled": found.settled,
         "limited": found.limited,
     }
-
-
-def _replaced(found: Assessment, **changes: Any) -> Assessment:
-    import dataclasses
-
-    return dataclasses.replace(found, **changes)

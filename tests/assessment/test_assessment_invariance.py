@@ -27,6 +27,7 @@ USERS = 90
 TABLE = people_with_habits(21, USERS, items=60)
 OPTIONS = {"replicates": 50, "seed": 3}
 FEW = {"matchers": ["markov", "bayes"], "replicates": 5}
+NAMES = re.compile(r"/identifying_items/shown/\d+/item$")
 RANDOM = re.compile("/pse_paper_bits/value|/null_baseline/|/convergence/")
 # Sums of a few thousand numbers in another order; a key of the law may round to its neighbour, 6e-11 beside it.
 ROUNDING = 1e-9
@@ -69,7 +70,8 @@ def test_the_order_of_rows_does_not_matter(plain):
 
 @pytest.mark.parametrize("names", [as_numbers, as_text])
 def test_the_names_of_items_do_not_matter(plain, names):
-    assert differences(plain, document(renamed(TABLE, "item", names)), ROUNDING) == {}
+    found = differences(plain, document(renamed(TABLE, "item", names)), ROUNDING)
+    assert {path for path in found if not NAMES.search(path)} == set()
 
 
 @pytest.mark.parametrize("names", [as_numbers, as_text])
@@ -87,7 +89,7 @@ def test_names_and_order_at_once(few):
     mixed = renamed(renamed(TABLE, "user", as_text), "item", as_text)
     mixed = mixed.take(np.random.default_rng(10).permutation(mixed.num_rows))
     found = differences(few, document(mixed, **FEW), ROUNDING)
-    assert {path for path in found if not RANDOM.search(path)} == set()
+    assert {path for path in found if not (RANDOM.search(path) or NAMES.search(path))} == set()
 
 
 def test_a_change_in_the_data_does_matter(plain):

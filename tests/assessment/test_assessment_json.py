@@ -15,7 +15,8 @@ import entropie
 INTERVAL = {"value", "low", "high"}
 TOP = {
     *("schema", "input", "split", "users", "items", "events", "attacks", "guessing_error", "name_bits", "pie_bits"),
-    *("strongest", "convergence", "protection", "verdict", "provenance"),
+    *("strongest", "convergence", "by_known_events", "attacker_levels", "identifying_items"),
+    *("protection", "declared", "verdict", "review", "provenance"),
 }
 ATTACK = {
     *("matcher", "knowledge", "users", "targets", "impostors", "identification_error", "guessing_error", "lift"),

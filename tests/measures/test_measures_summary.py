@@ -25,6 +25,7 @@ class Attack:
     credit: NDArray[np.float64]
     rank_low: NDArray[np.int64]
     rank_high: NDArray[np.int64]
+    clarity: NDArray[np.float64]
 
 
 def attack_of(scores: NDArray[np.float64]) -> Attack:
@@ -33,7 +34,9 @@ def attack_of(scores: NDArray[np.float64]) -> Attack:
     better = (scores > genuine[:, None] + 1e-9).sum(axis=1)
     tied = (np.abs(scores - genuine[:, None]) <= 1e-9).sum(axis=1)
     law = ScoreLaw.from_scores(genuine, scores[~np.eye(len(scores), dtype=bool)])
-    return Attack(law, np.where(better == 0, 1 / tied, 0.0), better + 1, better + tied)
+    ranked = np.sort(scores, axis=1)
+    clarity = ranked[:, -1] - ranked[:, -2]
+    return Attack(law, np.where(better == 0, 1 / tied, 0.0), better + 1, better + tied, clarity)
 
 
 def no_odd_numbers(value: object) -> bool:
@@ -58,6 +61,7 @@ def test_the_document_is_plain_and_complete(users: int, shift: float) -> None:
     assert list(document) == [
         "users", "targets", "impostors", "identification_error", "guessing_error", "lift", "top_k", "pse_bits",
         "pse_finite_bits", "pse_paper_bits", "equal_error_rate", "det", "frr_at_far",
+        "laws", "rank_curve", "exposure",
     ]  # fmt: skip
     assert list(document["pse_bits"]) == ["value", "low", "high", "resolvable", "unmatched_genuine_share"]
     assert list(document["pse_paper_bits"]) == ["value", "jitter", "seed"]

@@ -64,6 +64,14 @@ class AttackOutcome:
     candidate_scores: NDArray[np.float64]
     grid: float = 0.0  # width of the law's cells; 0 where all its values are exact
 
+    @property
+    def clarity(self) -> NDArray[np.float64]:
+        """How far the best candidate stands ahead of the second, which the attacker sees without knowing the truth."""
+        if self.candidate_scores.shape[1] < 2:
+            return np.zeros(self.best.size)
+        gaps: NDArray[np.float64] = self.candidate_scores[:, 0] - self.candidate_scores[:, 1]
+        return gaps
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partial:

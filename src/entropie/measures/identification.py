@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.intervals import LEVEL, Interval, wilson
 
-__all__ = ["GUESSES", "GuessError", "guessing_error", "identification_error", "lift", "top_k_errors"]
+__all__ = ["GUESSES", "GuessError", "guessing_error", "identification_error", "lift", "rank_steps", "top_k_errors"]
 
 GUESSES = (1, 2, 5, 10, 20, 50, 100)
 """The list lengths reported by default."""
@@ -71,6 +71,16 @@ def top_k_errors(
         ends = wilson(success * trials, trials, level)
         errors.append(GuessError(k, 1.0 - success, 1.0 - float(ends[1]), 1.0 - float(ends[0])))
     return tuple(errors)
+
+
+def rank_steps(users: int, *, per_decade: int = 8) -> tuple[int, ...]:
+    """List lengths from 1 to all users, evenly spaced on a logarithmic scale.
+
+    >>> rank_steps(10, per_decade=2)
+    (1, 3, 10)
+    """
+    count = max(2, int(np.log10(users) * per_decade) + 1) if users > 1 else 1
+    return tuple(sorted({round(k) for k in np.geomspace(1, users, count).tolist()} | {users}))
 
 
 def guessing_error(users: int, k: int = 1) -> float:

@@ -13,12 +13,15 @@ from entropie.data.scoresets import ScoreMatrix
 from entropie.errors import InvalidParameter
 from entropie.measures.det import DetCurve, EqualErrorRate, RejectRate, det_curve, equal_error_rate, frr_at_far
 from entropie.measures.divergence import Divergence, divergence, finite_divergence
+from entropie.measures.exposure import Exposure, exposure
+from entropie.measures.histogram import LawHistogram, law_histogram
 from entropie.measures.identification import (
     GUESSES,
     GuessError,
     guessing_error,
     identification_error,
     lift,
+    rank_steps,
     top_k_errors,
 )
 from entropie.measures.intervals import LEVEL, REPLICATES, Interval
@@ -51,6 +54,11 @@ class Outcome(Protocol):
         """Users strictly better or tied, the genuine one included."""
         ...
 
+    @property
+    def clarity(self) -> NDArray[np.float64]:
+        """How far the best candidate stands ahead of the second."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Measures:
@@ -69,6 +77,9 @@ class Measures:
     eer: EqualErrorRate
     det: DetCurve
     frr_at_far: tuple[RejectRate, ...]
+    laws: LawHistogram
+    rank_curve: tuple[tuple[int, float], ...]  # k, share of targets whose user is among the k best
+    exposure: Exposure | None
 
     def to_json(self) -> dict[str, Any]:
         """Plain floats, integers, lists and None, never NaN; keys as in assessment.json."""
@@ -86,6 +97,9 @@ class Measures:
             "equal_error_rate": self.eer.to_json(),
             "det": self.det.to_json(),
             "frr_at_far": [rate.to_json() for rate in self.frr_at_far],
+            "laws": self.laws.to_json(),
+            "rank_curve": [list(point) for point in self.rank_curve],
+            "exposure": None if self.exposure is None else self.exposure.to_json(),
         }
 
 
@@ -97,6 +111,7 @@ def measure(
     credit: ArrayLike | None = None,
     rank_low: ArrayLike | None = None,
     rank_high: ArrayLike | None = None,
+    clarity: ArrayLike | None = None,
     comparisons: ScoreMatrix | None = None,
     independent: int | None = None,
     guesses: Sequence[int] = GUESSES,
@@ -113,6 +128,12 @@ def measure(
         raise InvalidParameter.of("replicates", "at least 2", replicates)
     for_pse, for_finite, for_eer = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3))
     named = None if credit is None else identification_error(credit, independent=independent, level=level)
+
+    def within(lengths: Sequence[int]) -> tuple[GuessError, ...]:
+        if rank_low is None or rank_high is None:
+            return ()
+        return top_k_errors(rank_low, rank_high, users, guesses=lengths, independent=independent, level=level)
+
     curve = det_curve(law, independent=independent, level=level)
     return Measures(
         users=users,
@@ -121,9 +142,7 @@ def measure(
         identification_error=named,
         guessing_error=guessing_error(users),
         lift=None if named is None else lift(named.value, users),
-        top_k=()
-        if rank_low is None or rank_high is None
-        else top_k_errors(rank_low, rank_high, users, guesses=guesses, independent=independent, level=level),
+        top_k=within(guesses),
         pse=divergence(law, for_pse, comparisons=comparisons, replicates=replicates, level=level),
         pse_finite=finite_divergence(
             law, users, for_finite, comparisons=comparisons, replicates=replicates, level=level
@@ -132,6 +151,9 @@ def measure(
         eer=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates, level=level),
         det=curve,
         frr_at_far=frr_at_far(curve, law.impostors),
+        laws=law_histogram(law),
+        rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in within(rank_steps(users))),
+        exposure=None if credit is None or clarity is None else exposure(credit, clarity, level=level),
     )
 
 
@@ -144,5 +166,6 @@ def measure_outcome(outcome: Outcome, *, users: int, seed: int, replicates: int 
         credit=outcome.credit,
         rank_low=outcome.rank_low,
         rank_high=outcome.rank_high,
+        clarity=outcome.clarity,
         replicates=replicates,
     )

@@ -1,0 +1,65 @@
+"""Weaker and stronger attackers beside the one assessed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from entropie.attack.attackers import attacker_levels, by_known_events, known_event_steps
+from entropie.attack.matchers import matcher
+from entropie.attack.measured import measured_attack
+from entropie.attack.scoring import attack
+from entropie.data.split import Split, split_traces
+from entropie.data.traces import Traces
+from entropie.errors import InvalidParameter
+
+
+@pytest.fixture(scope="module")
+def habits() -> Split:
+    """120 people with five favourites each among 200 places, 24 events."""
+    rng = np.random.default_rng(3)
+    rows = [rng.choice(rng.integers(0, 200, 5), 24) for _ in range(120)]
+    return split_traces(Traces(np.arange(121) * 24, np.concatenate(rows).astype(np.uint32), 200))
+
+
+def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Split) -> None:
+    whole = measured_attack("visit", habits.train, habits.target, replicates=10)
+    rows = by_known_events("visit", habits, (3, 1), whole, replicates=10)
+    assert [row.train_events for row in rows] == [1, 3, None]
+    for row in rows[:2]:
+        cut = Traces(
+            np.arange(121) * row.train_events,
+            habits.train.items.reshape(120, 12)[:, : row.train_events].ravel().copy(),
+            200,
+        )
+        by_hand = attack(matcher("visit")(cut, habits.target))
+        assert row.measures.identification_error.value == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
+    errors = [row.measures.identification_error.value for row in rows]
+    assert errors[0] > errors[-1] + 0.1  # favourites are learned: more events, fewer errors
+
+
+def test_levels_are_ordered_and_the_strong_one_holds_the_target(habits: Split) -> None:
+    whole = measured_attack("visit", habits.train, habits.target, replicates=10)
+    one = by_known_events("visit", habits, (1,), whole, replicates=10)[0].measures
+    levels = attacker_levels("visit", habits, "partial", whole, one, replicates=10)
+    assert [level.level for level in levels] == ["weak", "medium", "strong"]
+    errors = [level.measures.identification_error.value for level in levels]
+    assert errors[0] > errors[1] > errors[2]
+    by_hand = attack(matcher("visit")(habits.target, habits.target))
+    assert errors[2] == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
+    assert [level.level for level in attacker_levels("visit", habits, "maximum", whole, one)] == ["weak", "strong"]
+
+
+def test_clarity_is_the_gap_between_the_two_best(habits: Split) -> None:
+    outcome = attack(matcher("visit")(habits.train, habits.target))
+    gaps = [best - second for best, second in outcome.candidate_scores[:, :2]]
+    assert outcome.clarity == pytest.approx(gaps)
+    assert np.all(outcome.clarity[outcome.ties > 1] <= 1e-9)
+    lone = attack(matcher("visit")(habits.train, habits.target), candidates=1)
+    assert not lone.clarity.any()
+
+
+def test_steps_stay_below_what_most_people_have(habits: Split) -> None:
+    assert known_event_steps(habits) == (1, 2, 5, 10)
+    with pytest.raises(InvalidParameter, match="at least 1"):
+        by_known_events("visit", habits, (0,), measured_attack("visit", habits.train, habits.target, replicates=2))
