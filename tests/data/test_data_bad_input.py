@@ -263,8 +263,10 @@ def test_utf16(write: Callable[..., Path]) -> None:
 
 def test_not_utf8(write: Callable[..., Path]) -> None:
     path = write("user,item\nAnaïs,café\nBob,pub\n".encode("latin-1"))
-    text = message(path)
-    assert "not UTF-8: 1" in text
+    assert message(path) == (
+        f"1 of 2 rows of {path} (50.00%) cannot be used (not UTF-8: 1), more than the limit of 1.00%; convert it to "
+        "UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`), or raise --max-dirty-share."
+    )
     assert read_events(path, max_dirty_share=0.5).user_ids.to_pylist() == ["Bob"]
 
 
@@ -328,6 +330,16 @@ def test_sources_and_parameters_that_make_no_sense(write: Callable[..., Path]) -
             read_events(path, **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="__arrow_c_stream__"):
         read_events(12)
+
+
+@pytest.mark.parametrize("limit", ["1KB", "1MB", "0B"])
+def test_too_little_memory(write: Callable[..., Path], limit: str) -> None:
+    path = write(GOOD_LINES)
+    with pytest.raises(InvalidParameter) as caught:
+        read_events(path, memory_limit=limit)
+    assert str(caught.value) == (
+        f"Parameter `memory_limit` must be enough to read {path}, got {limit!r} instead; raise it, or leave it out."
+    )
 
 
 def test_nothing_is_left_behind(write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,14 @@ import click
 
 from entropie._version import __version__
 from entropie.cli.assess import assess, demo
+from entropie.cli.attributes import attributes
 from entropie.cli.estimate import estimate
+from entropie.cli.gate import compare
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.promises import calibrate, guarantee
+from entropie.cli.report import report
 from entropie.cli.scores import scores
+from entropie.cli.sweep import sweep
 from entropie.errors import EntropieError, Unreachable
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -27,7 +31,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, assess, scores, guarantee, calibrate, obfuscate, estimate):
+for command in (demo, assess, report, compare, sweep, attributes, scores, guarantee, calibrate, obfuscate, estimate):
     cli.add_command(command)
 
 

@@ -10,6 +10,7 @@ import click
 
 from entropie.cli import output
 from entropie.cli.options import WHOLE, build_mechanism, guarantee_options, json_option, mechanism_options
+from entropie.errors import Unreachable
 
 if TYPE_CHECKING:
     from entropie.mechanisms.calibrate import Calibration
@@ -81,16 +82,21 @@ def calibrate(
     from entropie.mechanisms.calibrate import calibration_json
     from entropie.mechanisms.parameters import to_document
 
-    result = find(
-        users=users,
-        domain_size=domain,
-        bayes_error=bayes_error,
-        mechanism=mechanism,
-        hash_size=hash_size,
-        reports=reports,
-        list_size=list_size,
-        prior_max=prior_max,
-    )
+    try:
+        result = find(
+            users=users,
+            domain_size=domain,
+            bayes_error=bayes_error,
+            mechanism=mechanism,
+            hash_size=hash_size,
+            reports=reports,
+            list_size=list_size,
+            prior_max=prior_max,
+        )
+    except Unreachable as problem:
+        if as_json:  # the answer is no, and whoever reads standard output gets it too
+            output.print_json({"bayes_error_wanted": bayes_error, "reachable": False, "reason": str(problem)})
+        raise
     if parameters is not None:
         from entropie.data.columns import write_text
 

@@ -1,57 +1,21 @@
-"""Ids to codes: rows stream through an embedded DuckDB, which spills to disk when memory is short."""
+"""Ids to codes: a table that fits is encoded in memory, a larger one streams through DuckDB; the answer is the same."""
 
 from __future__ import annotations
 
-import os
-import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-import duckdb
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from entropie.data.encode_small import encode_small
+from entropie.data.encoding import NO_USER, Encoded, Rules
 from entropie.data.rejects import Rejects
-from entropie.data.text import UNREADABLE
-from entropie.data.times import TimeFormat
-from entropie.errors import InvalidInput, InvalidParameter
 
 __all__ = ["NO_USER", "Encoded", "Rules", "encode"]
 
-NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
-# What spreadsheets and databases write for "nothing"; NaN among times is named as such.
-_NULL_TIMES = ("", "\\N", "NULL", "null", "None", "NaT")
-_NULLS = (*_NULL_TIMES, "NaN", "nan")
-_DIRTY = (
-    *("missing user", "missing item", "missing time", "NaN time", "unreadable time"),
-    *("line break in an id", "not UTF-8", "unreadable rating"),
-)
-_EXCLUDED = ("rating below the minimum", "no item recorded")
-_REASONS = ("", *_DIRTY, *_EXCLUDED)
-_BATCH_ROWS = 1 << 17
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What decides whether a row counts: the time's format, the least rating, ids that mean nothing."""
-
-    time: TimeFormat | None
-    min_rating: float | None = None
-    missing_items: tuple[str, ...] = ()
-    max_dirty_share: float = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """One row per row stored: codes in order of the ids, ticks, and the ids themselves."""
-
-    rows: int  # read, whether stored or left out on the way
-    users: NDArray[np.uint32]  # NO_USER where the row was dropped
-    items: NDArray[np.uint32]
-    ticks: NDArray[np.int64]  # empty without a time
-    user_ids: pa.Array
-    item_ids: pa.Array
+# DuckDB takes 80 MB before the first row; a table below these limits needs no more than that without it.
+_SMALL_ROWS = 1 << 20
+_SMALL_BYTES = 1 << 26
 
 
 def encode(
@@ -64,223 +28,38 @@ def encode(
     threads: int | None,
     advance: Callable[[float], None],
 ) -> Encoded:
-    """Give every user and item the rank of its id as code; the same ids get the same codes in any row order."""
-    numbered = _Numbered(stream)
-    with tempfile.TemporaryDirectory(prefix="entropie-") as folder:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": folder,
-            "memory_limit": memory_limit or _default_memory(),
-        }
-        if threads is not None:
-            config["threads"] = threads
-        try:
-            connected = duckdb.connect(":memory:", config=config)
-        except duckdb.Error:
-            raise InvalidParameter.of("memory_limit", "a size such as 4GB", memory_limit) from None
-        try:
-            with connected as connection:
-                connection.execute("set TimeZone = 'UTC'; set enable_progress_bar = false")
-                return _encode(connection, numbered, schema, rules, rejects, advance)
-        except (duckdb.Error, RuntimeError) as error:
-            if numbered.error is not None:
-                raise numbered.error from None
-            # Ctrl-C within DuckDB comes back as a RuntimeError, within the stream as text of the error.
-            if "Query interrupted" in str(error) or "KeyboardInterrupt" in str(error):
-                raise KeyboardInterrupt from None
-            if not isinstance(error, duckdb.Error):
-                raise
-            raise InvalidInput(f"{rejects.name} cannot be read: {str(error).splitlines()[0]}") from None
+    """Give every user and item the rank of its id as code; the same ids get the same codes in any row order.
 
-
-def _encode(
-    connection: duckdb.DuckDBPyConnection,
-    stream: Iterator[pa.RecordBatch],
-    schema: pa.Schema,
-    rules: Rules,
-    rejects: Rejects,
-    advance: Callable[[float], None],
-) -> Encoded:
-    numbered = schema.append(pa.field("row", pa.uint32()))
-    connection.register("stream", pa.RecordBatchReader.from_batches(numbered, stream))
-    connection.execute(f"create temp table events as {_classified(schema, rules)}")
-    connection.unregister("stream")
-    _collect_ids(connection)
-    rejected = [_reject_ids(connection, role, rules) for role in ("user", "item") if _is_text(schema, role)]
-    if any(rejected):
-        _collect_ids(connection)
-    left_out_before = rejects.dirty.total() + rejects.excluded.total()
-    stored = _count_reasons(connection, rejects)
-    rows = stored + left_out_before
-    rejects.check_share(rows, rules.max_dirty_share)
-    left = rows - rejects.dirty.total() - rejects.excluded.total()
-    if left == 0:
-        raise InvalidInput(
-            f"No event is left of the {rows:,} rows of {rejects.name} ({rejects.summary()})."
-            if rows
-            else f"{rejects.name} holds no rows, only a header; events need at least one."
-        )
-    user_ids = _number_ids(connection, "user", schema)
-    item_ids = _number_ids(connection, "item", schema)
-    users, items, ticks = _fetch_codes(connection, stored, rules.time is not None, advance)
-    return Encoded(rows, users, items, ticks, user_ids, item_ids)
-
-
-def _classified(schema: pa.Schema, rules: Rules) -> str:
-    """SQL that keeps ids and ticks, and says of every row why it cannot be used (0: it can).
-
-    Only what is cheap is asked of every row; what an id's text says is asked once per id, later.
+    A memory limit is DuckDB's to keep, so that with one every table goes there.
     """
-    tests: dict[str, str] = {}
-    for role in ("user", "item"):
-        empty = f" or \"{role}\" = ''" if _is_text(schema, role) else ""
-        tests[f'"{role}" is null{empty}'] = str(_REASONS.index(f"missing {role}"))
-    if rules.time is not None:
-        tests["tick is null"] = _time_reason(rules.time, _is_text(schema, "time"))
-    if rules.min_rating is not None:
-        tests["stars is null or isnan(stars)"] = str(_REASONS.index("unreadable rating"))
-        tests[f"stars < {float(rules.min_rating)!r}"] = str(_REASONS.index("rating below the minimum"))
-    cases = " ".join(f"when {test} then {reason}" for test, reason in tests.items())
-    tick = rules.time.tick_sql if rules.time is not None else "null::bigint"
-    stars = "try_cast(rating as double)" if rules.min_rating is not None else "null::double"
-    return (
-        f'select row, "user", item, tick, (case {cases} else 0 end)::utinyint as reason '
-        f"from (select *, {tick} as tick, {stars} as stars from stream)"
+    if not memory_limit:
+        held, ended = _hold(stream)
+        found = encode_small(held, schema, rules, rejects, advance=advance) if ended else None
+        if found is not None:
+            return found
+        stream = _released(held, stream)
+    from entropie.data.encode_duckdb import encode_large
+
+    return encode_large(
+        stream, schema, rules, rejects, memory_limit=memory_limit or None, threads=threads, advance=advance
     )
 
 
-def _time_reason(time: TimeFormat, text: bool) -> str:
-    """SQL for the reason of a row without a tick."""
-    missing, infinite, unreadable = map(_REASONS.index, ("missing time", "NaN time", "unreadable time"))
-    marker = f" or trim(time) in ({_quoted(_NULL_TIMES)})" if text else ""
-    return (
-        f"case when time is null{marker} then {missing} when not ({time.finite_sql}) then {infinite} "
-        f"else {unreadable} end"
-    )
+def _hold(stream: Iterator[pa.RecordBatch]) -> tuple[deque[pa.RecordBatch], bool]:
+    """Keep batches until the limits of a small table; say whether the stream ended before."""
+    held: deque[pa.RecordBatch] = deque()
+    rows = size = 0
+    for batch in stream:
+        held.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows > _SMALL_ROWS or size > _SMALL_BYTES:
+            return held, False
+    return held, True
 
 
-def _collect_ids(connection: duckdb.DuckDBPyConnection) -> None:
-    """List the distinct ids of the rows in use."""
-    for role in ("user", "item"):
-        connection.execute(
-            f'create or replace temp table {role}_ids as select distinct "{role}" as id from events where reason = 0'
-        )
-
-
-def _reject_ids(connection: duckdb.DuckDBPyConnection, role: str, rules: Rules) -> bool:
-    """Judge every distinct id by its text, and mark the rows of those that cannot be used."""
-    tests = {
-        f"trim(id) in ({_quoted(_NULLS)})": f"missing {role}",
-        f"contains(id, chr({ord(UNREADABLE)}))": "not UTF-8",
-        "contains(id, chr(10))": "line break in an id",
-    }
-    if role == "item" and rules.missing_items:
-        tests[f"id in ({_quoted(rules.missing_items)})"] = "no item recorded"
-    cases = " ".join(f"when {test} then {_REASONS.index(reason)}" for test, reason in tests.items())
-    connection.execute(
-        "create or replace temp table bad_ids as select * from "
-        f"(select id, (case {cases} else 0 end)::utinyint as reason from {role}_ids) where reason > 0"
-    )
-    found = bool(connection.execute("select count(*) from bad_ids").fetchall()[0][0])
-    if found:
-        connection.execute(
-            f'update events set reason = b.reason from bad_ids b where events."{role}" = b.id and events.reason = 0'
-        )
-    return found
-
-
-def _count_reasons(connection: duckdb.DuckDBPyConnection, rejects: Rejects) -> int:
-    """Add the stored rows' reasons to the counts; return how many rows are stored."""
-    counts = connection.execute("select reason, count(*) from events group by reason order by reason").fetchall()
-    for reason, count in counts:
-        if 0 < reason <= len(_DIRTY):
-            rejects.dirty[_REASONS[reason]] += count
-        elif reason:
-            rejects.excluded[_REASONS[reason]] += count
-    return sum(count for _, count in counts)
-
-
-def _number_ids(connection: duckdb.DuckDBPyConnection, role: str, schema: pa.Schema) -> pa.Array:
-    """Rank the distinct ids of the rows in use, keep the ranks in a table, return the ids by rank."""
-    order = "id"
-    if _is_text(schema, role):
-        # Digits are numbers, in any format of file; 007 is not the number 7, then all stay text.
-        whole = f"select bool_and(coalesce(try_cast(id as bigint)::varchar = id, false)) from {role}_ids"
-        if connection.execute(whole).fetchall()[0][0]:
-            order = "id::bigint"
-    connection.execute(
-        f"create temp table {role}_codes as "
-        f"select id, {order} as label, (row_number() over (order by {order}) - 1)::uinteger as code from {role}_ids"
-    )
-    connection.execute(f"drop table {role}_ids")
-    labels = connection.sql(f"select label from {role}_codes order by code").to_arrow_table()
-    return labels.column(0).combine_chunks()
-
-
-def _fetch_codes(
-    connection: duckdb.DuckDBPyConnection, rows: int, timed: bool, advance: Callable[[float], None]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
-    """Look up both codes of every row; each lands at its row number, whatever order the join yields."""
-    users = np.full(rows, NO_USER, np.uint32)
-    items = np.zeros(rows, np.uint32)
-    ticks = np.zeros(rows if timed else 0, np.int64)
-    query = (
-        f"select row, u.code, i.code{', tick' if timed else ''} from events "
-        'join user_codes u on events."user" = u.id join item_codes i on events.item = i.id where reason = 0'
-    )
-    done = 0
-    for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
-        done += batch.num_rows
-        advance(done / rows)
-        rows_here = batch.column(0).to_numpy()
-        users[rows_here] = batch.column(1).to_numpy()
-        items[rows_here] = batch.column(2).to_numpy()
-        if timed:
-            ticks[rows_here] = batch.column(3).to_numpy()
-    return users, items, ticks
-
-
-def _is_text(schema: pa.Schema, role: str) -> bool:
-    kind = schema.field(role).type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _quoted(values: tuple[str, ...]) -> str:
-    return ", ".join("'" + value.replace("'", "''") + "'" for value in values)
-
-
-def _default_memory() -> str:
-    """Half of the machine, at most 4 GiB: the arrays need room beside DuckDB, and spilling costs little."""
-    try:
-        half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        half = 1 << 32
-    return f"{max(1 << 29, min(1 << 32, half))}B"
-
-
-class _Numbered:
-    """The stream with the row number written into it, because DuckDB's threads do not keep its order.
-
-    It also remembers its error, which would reach us only as text inside one of DuckDB's.
-    """
-
-    def __init__(self, stream: Iterator[pa.RecordBatch]) -> None:
-        self._stream = stream
-        self._rows = 0
-        self.error: BaseException | None = None
-
-    def __iter__(self) -> _Numbered:
-        return self
-
-    def __next__(self) -> pa.RecordBatch:
-        try:
-            batch = next(self._stream)
-            first, self._rows = self._rows, self._rows + batch.num_rows
-            if self._rows >= NO_USER:
-                raise InvalidInput(f"More than {NO_USER:,} rows cannot be numbered; read a sample of the users.")
-            row = np.arange(first, self._rows, dtype=np.uint32)
-            return batch.append_column("row", pa.array(row))
-        except StopIteration:
-            raise
-        except BaseException as error:
-            self.error = error
-            raise
+def _released(held: deque[pa.RecordBatch], stream: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pass on what was held, letting go of it, then the rest."""
+    while held:
+        yield held.popleft()
+    yield from stream

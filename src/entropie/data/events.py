@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from entropie.data.arrow import from_numpy
 from entropie.data.encode import Encoded, Rules, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
@@ -84,8 +85,8 @@ class Events:
 
     def select(self, selection: Selection) -> Events:
         """Keep what a selection of these traces keeps; the report still tells what was read."""
-        users = self.user_ids.take(pa.array(selection.users))
-        items = self.item_ids.take(pa.array(selection.items))
+        users = self.user_ids.take(from_numpy(selection.users))
+        items = self.item_ids.take(from_numpy(selection.items))
         return Events(selection.traces, users, items, self.report)
 
 
@@ -231,7 +232,7 @@ def _time_format(
     if unit is not None:
         return TimeFormat("timestamp", "time", ticks_per_second=unit), stream
     seen = []
-    sample = pa.array([], normal_schema(table, chosen).field("time").type)
+    sample = pa.nulls(0, normal_schema(table, chosen).field("time").type)
     for batch in stream:
         seen.append(batch)
         sample = batch.column("time").drop_null()[:_TIME_SAMPLE_ROWS]

@@ -6,7 +6,9 @@ from collections import Counter
 
 from entropie.errors import InvalidInput
 
-__all__ = ["Rejects"]
+__all__ = ["NOT_UTF8", "Rejects"]
+
+NOT_UTF8 = "not UTF-8"  # the one reason with a remedy of its own
 
 # A file of nothing but bad lines must fail soon, however long it is.
 _GIVE_UP_AFTER = 100_000
@@ -42,8 +44,14 @@ class Rejects:
             raise InvalidInput(
                 f"{dirty:,} of {rows:,} rows of {self.name} ({dirty / rows:.2%}) cannot be used "
                 f"({self.summary()}), more than the limit of {limit:.2%}; "
-                "clean the file, or raise --max-dirty-share."
+                f"{self._remedy()}, or raise --max-dirty-share."
             )
+
+    def _remedy(self) -> str:
+        """What to do about the most frequent reason."""
+        if self.dirty.most_common(1)[0][0] == NOT_UTF8:
+            return "convert it to UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`)"
+        return "clean the file"
 
     def summary(self) -> str:
         """List what was left out by reason, the most frequent first, with an example where there is one."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from entropie.data.arrow import absent_in, values_of
 from entropie.data.files import HashedFile, InputFile, combined_digest
 from entropie.data.normalise import normal_type, normalise
 from entropie.data.presets import Layout, Preset, suggest_preset
@@ -18,6 +19,9 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import Role
 from entropie.data.text import Dialect, find_dialect, read_text
 from entropie.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 __all__ = ["Advance", "ArrowTable", "Chosen", "ParquetTable", "Table", "TextTable", "normal_schema", "open_files"]
 
@@ -121,6 +125,8 @@ class ParquetTable:
 
     def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
         """Digest, then decode; both see the same file or the change is noticed."""
+        import pyarrow.parquet as pq
+
         schema = normal_schema(self, columns)
         done = 0
         for file in self._files:
@@ -235,6 +241,8 @@ def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dia
 
 
 def _open_parquet(path: Path) -> pq.ParquetFile:
+    import pyarrow.parquet as pq  # text needs none of it
+
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
@@ -271,12 +279,14 @@ class _ColumnDigest:
 
     def update(self, array: pa.Array) -> None:
         """Add the values of one batch, of one of the normal types."""
-        self._valid.update(array.is_valid().cast(pa.uint8()).to_numpy(zero_copy_only=False).data)
+        absent = absent_in(array)
+        self._valid.update((~absent).view(np.uint8).data)
         if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-            self._values.update(array.fill_null(0).to_numpy(zero_copy_only=False).data)
+            self._values.update(np.where(absent, 0, values_of(array)).data)
             return
-        text = array.cast(pa.large_binary()).fill_null(b"")
-        self._lengths.update(pc.binary_length(text).to_numpy(zero_copy_only=False).data)
+        text = array.cast(pa.large_binary())
+        text = text.fill_null(b"") if text.null_count else text
+        self._lengths.update(values_of(pc.binary_length(text)).data)
         _, offsets, values = text.buffers()
         if values is not None:
             bounds = memoryview(offsets).cast("q")

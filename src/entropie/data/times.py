@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropie.data.arrow import values_of
 from entropie.errors import InvalidInput
 
 __all__ = ["TimeFormat", "find_time_format", "seconds"]
@@ -30,6 +31,7 @@ class TimeFormat:
     tick_sql: str  # from column `time`; null where the value cannot be read
     finite_sql: str = "true"  # false for NaN and infinity
     ticks_per_second: int | None = None  # None: to be told from the size of the numbers
+    scale: float = 1.0  # ticks in one unit of a floating number
 
 
 def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
@@ -38,8 +40,8 @@ def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
     if pa.types.is_integer(kind):
         return TimeFormat("integer", "try_cast(time as bigint)")
     if pa.types.is_floating(kind):
-        values = sample.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
-        return TimeFormat("float", _microseconds("time", values), "isfinite(time)", 10**6)
+        values = values_of(sample.drop_null()).astype(np.float64)
+        return _float_format("time", values, "isfinite(time)")
     texts = [text for text in sample.drop_null().to_pylist() if text.strip()]
     counts = {kind: sum(map(bool, map(test.fullmatch, texts))) for kind, test in _TESTS.items()}
     best = max(counts, key=lambda kind: counts[kind])
@@ -80,13 +82,13 @@ def _text_format(kind: str, texts: Sequence[str]) -> TimeFormat:
         tick = f"case when {number} = floor({number}) then {whole} else {cut} end"
         return TimeFormat("integer", tick, finite)
     values = np.array([float(text) for text in texts if _NUMBER.fullmatch(text)], np.float64)
-    return TimeFormat("float", _microseconds(number, values), finite, 10**6)
+    return _float_format(number, values, finite)
 
 
-def _microseconds(number: str, sample: NDArray[np.float64]) -> str:
-    """SQL from a floating number of seconds (or of the unit its size tells) to whole microseconds."""
+def _float_format(number: str, sample: NDArray[np.float64], finite: str) -> TimeFormat:
+    """From a floating number of seconds (or of the unit its size tells) to whole microseconds."""
     scale = 1e6 / _magnitude_unit(sample[np.isfinite(sample)])
-    return f"try_cast(floor({number} * {scale:e}) as bigint)"
+    return TimeFormat("float", f"try_cast(floor({number} * {scale:e}) as bigint)", finite, 10**6, scale)
 
 
 def _magnitude_unit(values: NDArray[np.float64]) -> int:

@@ -1,1 +1,5 @@
-"""Assessment to one self-contained HTML file; computes nothing."""
+"""An assessment as one HTML page: no script, no network, every number with the place it came from."""
+
+from entropie.report.page import render, write_report
+
+__all__ = ["render", "write_report"]

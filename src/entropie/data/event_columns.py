@@ -1,0 +1,243 @@
+"""Further columns of an event table (category, coordinates), event by event beside the traces."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from entropie.data.encode import Rules, encode
+from entropie.data.events import Events, IngestReport, Progress, read_events
+from entropie.data.files import find_files
+from entropie.data.normalise import timestamp_unit
+from entropie.data.presets import Preset, find_preset
+from entropie.data.rejects import Rejects
+from entropie.data.roles import ColumnChoice, Role, choose_columns
+from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
+from entropie.data.times import TimeFormat, find_time_format, seconds
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.kernels.traces import count_duplicates, group_rows, sort_users
+
+__all__ = ["EventColumns", "category_labels", "event_numbers", "numbers", "read_event_columns"]
+
+_TIME_SAMPLE_ROWS = 2000
+_MISSING = ("", "\\N", "NULL", "null", "None", "NaN", "nan")
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+@dataclass(frozen=True, slots=True)
+class EventColumns:
+    """Events, and for each of them the value of some further columns, in the order of the traces."""
+
+    events: Events
+    columns: dict[str, pa.Array]
+
+
+def read_event_columns(
+    source: object,
+    columns: Sequence[str],
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    time: str | None = None,
+    rating: str | None = None,
+    preset: str | None = None,
+    min_rating: float | None = None,
+    max_dirty_share: float = 0.01,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> EventColumns:
+    """Read what `read_events` reads, and the named columns of the very same rows; arguments as there.
+
+    A row without a value in one of these columns stays an event: its value is null.
+    """
+    if not columns:
+        read = read_events(
+            source, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating,
+            max_dirty_share=max_dirty_share, memory_limit=memory_limit, threads=threads, progress=progress,
+        )  # fmt: skip
+        return EventColumns(read, {})
+    if not 0.0 <= max_dirty_share <= 1.0:
+        raise InvalidParameter.of("max_dirty_share", "between 0 and 1", max_dirty_share)
+    known = find_preset(preset) if preset is not None else None
+    if min_rating is None and known is not None:
+        min_rating = known.min_rating
+    table = _open(source, known)
+    choices = choose_columns(
+        table.columns,
+        {"user": user, "item": item, "time": time, "rating": rating},
+        known.roles_of(table.columns) if known is not None else None,
+        name=table.name,
+        needed=("user", "item") if min_rating is None and rating is None else ("user", "item", "rating"),
+        hint=table.hint(),
+    )
+    chosen: Chosen = {role: choice.column for role, choice in choices.items() if choice.column is not None}
+    extra = _extra_roles(table, columns, chosen)
+    rejects = Rejects(table.name)
+    tell = progress or (lambda stage, share: None)
+    tell("read", 0.0)
+    tapped = _Tapped(
+        table.batches(cast(Chosen, {**chosen, **extra}), rejects, lambda share: tell("read", share)), len(chosen)
+    )
+    time_format, stream = _time_format(table, chosen, tapped)
+    encoded = encode(
+        stream,
+        normal_schema(table, chosen),
+        Rules(time_format, min_rating, known.missing_items if known else (), max_dirty_share),
+        rejects,
+        memory_limit=memory_limit,
+        threads=threads,
+        advance=lambda share: tell("encode", share),
+    )
+    # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
+    places = np.arange(encoded.users.size, dtype=np.uint32)
+    newest_first = known is not None and known.newest_first
+    offsets, rows, ticks = group_rows(encoded.users, places, encoded.ticks, len(encoded.user_ids), newest_first)
+    duplicates, times = None, None
+    if time_format is not None:
+        sort_users(offsets, rows, ticks, 0, len(encoded.user_ids))
+        duplicates = int(count_duplicates(offsets, encoded.items[rows], ticks, 0, len(encoded.user_ids)))
+        times = seconds(ticks, time_format)
+    traces = Traces(offsets, encoded.items[rows], len(encoded.item_ids), times)
+    report = _report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
+    tell("sort", 1.0)
+    taken = pa.array(rows)
+    values = {column: tapped.column(place).take(taken) for place, column in enumerate(extra.values())}
+    return EventColumns(Events(traces, encoded.user_ids, encoded.item_ids, report), values)
+
+
+def event_numbers(traces: Traces, users: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where the events of `traces.take(users)` stand in the traces."""
+    starts = traces.offsets[users]
+    lengths = traces.offsets[np.asarray(users) + 1] - starts
+    before = np.cumsum(lengths) - lengths
+    return np.asarray(np.repeat(starts - before, lengths) + np.arange(int(lengths.sum())), np.int64)
+
+
+def category_labels(column: pa.Array) -> NDArray[np.int64]:
+    """Number the values of a column by their rank; -1 where there is none."""
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = pc.if_else(pc.is_in(pc.utf8_trim_whitespace(column), pa.array(_MISSING, column.type)), None, column)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    values = pc.unique(column).drop_null()
+    ordered = values.take(pc.array_sort_indices(values))
+    return np.asarray(pc.fill_null(pc.index_in(column, value_set=ordered), -1).to_numpy(), np.int64)
+
+
+def numbers(column: pa.Array) -> NDArray[np.float64]:
+    """The values of a column as numbers; NaN where one is missing or cannot be read."""
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        text = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, None)
+    return np.asarray(column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False), np.float64)
+
+
+class _Tapped:
+    """The stream of a table with the first columns passed on and the others kept back."""
+
+    def __init__(self, stream: Iterator[pa.RecordBatch], passed: int) -> None:
+        self._stream = stream
+        self._passed = passed
+        self._kept: list[list[pa.Array]] = []
+
+    def __iter__(self) -> _Tapped:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        batch = next(self._stream)
+        # Categories repeat: a dictionary holds each text once per batch.
+        self._kept.append([array.dictionary_encode() for array in batch.columns[self._passed :]])
+        return batch.select(list(range(self._passed)))
+
+    def column(self, place: int) -> pa.Array:
+        """One of the columns kept back, whole; known when the stream is consumed."""
+        whole = pa.chunked_array([arrays[place] for arrays in self._kept]).unify_dictionaries().combine_chunks()
+        return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _open(source: object, preset: Preset | None) -> Table:
+    if hasattr(source, "__arrow_c_stream__"):
+        if preset is not None:
+            raise InvalidParameter.of("preset", "left out for a table in memory", preset.name)
+        return ArrowTable(source)
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidParameter.of("source", "a path or an object with __arrow_c_stream__", type(source).__name__)
+    if preset is not None and preset.is_grid:
+        raise InvalidParameter.of("preset", "one whose files have columns", preset.name)
+    name = str(os.fspath(source))
+    return open_files(name, find_files(name), preset, None)
+
+
+def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:
+    """A name for the part each further column plays; refuses columns that are missing or already have a part."""
+    for column in columns:
+        if column not in table.columns:
+            found = ", ".join(table.columns[:30])
+            raise InvalidInput(f"Column `{column}` is missing from {table.name}; found: {found}.")
+        for role, taken in chosen.items():
+            if column == taken:
+                raise InvalidInput(f"Column `{column}` of {table.name} is already the {role}; name another column.")
+        kind = table.type_of(column)
+        kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
+        plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
+        if not any(test(kind) for test in plain):
+            raise InvalidInput(f"Column `{column}` of {table.name} has type {kind}; it must hold text or numbers.")
+    return {f"further {place}": column for place, column in enumerate(dict.fromkeys(columns))}
+
+
+def _time_format(
+    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch]
+) -> tuple[TimeFormat | None, Iterator[pa.RecordBatch]]:
+    """Recognise the times by the first batches, without losing them."""
+    if "time" not in chosen:
+        return None, stream
+    unit = timestamp_unit(table.type_of(chosen["time"]))
+    if unit is not None:
+        return TimeFormat("timestamp", "time", ticks_per_second=unit), stream
+    seen: list[pa.RecordBatch] = []
+    sample = pa.array([], normal_schema(table, chosen).field("time").type)
+    for batch in itertools.islice(stream, 64):
+        seen.append(batch)
+        sample = batch.column("time").drop_null()[:_TIME_SAMPLE_ROWS]
+        if len(sample):
+            break
+    return find_time_format(sample, chosen["time"], table.name), itertools.chain(seen, stream)
+
+
+def _report(
+    table: Table,
+    rows: int,
+    traces: Traces,
+    duplicates: int | None,
+    rejects: Rejects,
+    choices: dict[Role, ColumnChoice],
+    time_format: TimeFormat | None,
+) -> IngestReport:
+    return IngestReport(
+        source=table.name,
+        sha256=table.sha256(),
+        rows=rows,
+        events=traces.events,
+        users=traces.users,
+        items=traces.domain_size,
+        dropped=dict(sorted((rejects.dirty + rejects.excluded).items())),
+        dirty=rejects.dirty.total(),
+        duplicates=duplicates,
+        columns=tuple(choices.values()),
+        time_format=time_format.name if time_format else None,
+        order_only=traces.times is None,
+    )

@@ -1,0 +1,157 @@
+"""The limits a verdict may be held against: each has a name, a source, and says which risk it speaks of.
+
+None of them is law, and none was written for traces of events. They are precedents: what custodians and agencies have
+put up with. Whoever sets a limit of her own names it and says which risk it is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from entropie.errors import InvalidParameter
+
+__all__ = ["OWN", "PROFILES", "Measure", "Profile", "SpeaksOf", "own_profile", "profile_named"]
+
+SpeaksOf = Literal["average", "maximum"]
+Measure = Literal["average", "worst"]
+OWN = "own"
+"""The name of every limit that the user set."""
+
+_CELL_SIZES = (
+    "K. El Emam, Guide to the De-Identification of Personal Health Information (CRC Press, 2013), chapter "
+    "'Cell Size Precedents'; also K. El Emam and B. Malin, appendix B of Sharing Clinical Trial Data "
+    "(Institute of Medicine, 2015)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named limit.
+
+    name        what the command line calls it
+    title       what a reader calls it
+    limit       largest risk put up with, as a share: 0.09 is 9 %
+    speaks_of   'average': over all people; 'maximum': of any one person
+    source      where the limit comes from
+    note        what to know before using it
+    """
+
+    name: str
+    title: str
+    limit: float
+    speaks_of: SpeaksOf
+    source: str
+    note: str
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.limit < 1.0:
+            raise InvalidParameter.of("limit", "a share above 0 and below 1, such as 0.09", self.limit)
+        if not self.title.strip():
+            raise InvalidParameter("Parameter `limit_name` must not be empty: say where the limit comes from.")
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that comes closest to what the profile speaks of."""
+        return "average" if self.speaks_of == "average" else "worst"
+
+    def to_json(self) -> dict[str, str | float]:
+        """The documented object inside a verdict."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "limit": self.limit,
+            "speaks_of": self.speaks_of,
+            "source": self.source,
+        }
+
+
+_SHIPPED = (
+    Profile(
+        name="custodian-033",
+        title="custodian precedent, groups of three",
+        limit=0.33,
+        speaks_of="maximum",
+        source=_CELL_SIZES,
+        note="Some custodians release to known recipients when nobody is in a group smaller than 3: at most 1/3.",
+    ),
+    Profile(
+        name="custodian-020",
+        title="custodian precedent, groups of five",
+        limit=0.20,
+        speaks_of="maximum",
+        source=_CELL_SIZES,
+        note="The most common custodian rule, nobody in a group smaller than 5: at most 1/5.",
+    ),
+    Profile(
+        name="ema",
+        title="European Medicines Agency, Policy 0070",
+        limit=0.09,
+        speaks_of="maximum",
+        source=(
+            "European Medicines Agency, External guidance on the implementation of Policy 0070 (EMA/90915/2016), "
+            "chapter 3 on anonymisation"
+        ),
+        note="Recommended for clinical reports made public; 0.09 is a group of 11.",
+    ),
+    Profile(
+        name="health-canada",
+        title="Health Canada, Public Release of Clinical Information",
+        limit=0.09,
+        speaks_of="maximum",
+        source="Health Canada, Public Release of Clinical Information: guidance document (2019)",
+        note="The same recommendation as the European agency's, for clinical information made public.",
+    ),
+    Profile(
+        name="public-005",
+        title="public release, groups of twenty",
+        limit=0.05,
+        speaks_of="maximum",
+        source=_CELL_SIZES,
+        note="Used for some public releases of patient data, nobody in a group smaller than 20: at most 1/20.",
+    ),
+    Profile(
+        name="arx-highest",
+        title="ARX default, highest risk",
+        limit=0.20,
+        speaks_of="maximum",
+        source="ARX Data Anonymization Tool, default thresholds of its risk view (class ModelRisk)",
+        note="A program's default, not a recommendation; ARX sets it for the record at greatest risk.",
+    ),
+    Profile(
+        name="arx-success",
+        title="ARX default, success rate",
+        limit=0.05,
+        speaks_of="average",
+        source="ARX Data Anonymization Tool, default thresholds of its risk view (class ModelRisk)",
+        note=(
+            "A program's default, not a recommendation; ARX sets it for the share of records named on average. Its "
+            "third default, at most 5 % of records above the highest risk, has no counterpart here."
+        ),
+    ),
+)
+
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in _SHIPPED}
+"""Every shipped profile by name, from the loosest to the strictest of its kind."""
+
+
+def profile_named(name: str) -> Profile:
+    """The shipped profile of that name."""
+    if name not in PROFILES:
+        raise InvalidParameter(
+            f"Parameter `profile` must be one of {', '.join(PROFILES)}, got {name!r} instead; "
+            f"a limit of your own goes with --limit."
+        )
+    return PROFILES[name]
+
+
+def own_profile(limit: float, title: str, measure: Measure) -> Profile:
+    """A limit that the user set, for the measure she wants it held against."""
+    return Profile(
+        name=OWN,
+        title=title.strip(),
+        limit=limit,
+        speaks_of="average" if measure == "average" else "maximum",
+        source="set by the user",
+        note="Whoever set it answers for it.",
+    )

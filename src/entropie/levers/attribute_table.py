@@ -1,0 +1,350 @@
+"""A table with one row per person, column by column as small whole numbers; numbers are cut into bands."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from entropie.data.files import HashedFile, InputFile, open_bytes
+from entropie.errors import InvalidInput, InvalidParameter
+
+__all__ = ["BANDS", "AttributeTable", "Bands", "BinRule", "Column", "read_attributes", "round_width", "rule_of"]
+
+BANDS = 20
+"""Numbers with more different values than this are cut into at most so many bands, unless told otherwise."""
+_DROPPED_SHARE = 0.01
+_BATCH_ROWS = 1 << 17
+_BLOCK_BYTES = 1 << 22
+_TAIL = 0.01
+_STEPS = (1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BinRule:
+    """How one column of numbers is cut: at most `bands` bands, bands of one `width`, or not at all (neither)."""
+
+    bands: int | None = None
+    width: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Bands of one round width, [j width, (j+1) width); the first and the last are open, they hold the tails."""
+
+    width: float
+    first: int
+    last: int
+
+    @property
+    def count(self) -> int:
+        """How many bands there are."""
+        return self.last - self.first + 1
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The band of each value, from 0."""
+        return np.clip(_place(values, self.width), self.first, self.last).astype(np.int64) - self.first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One attribute of everybody: codes 0 .. size-1, and what a code stands for is not kept.
+
+    numbers   the number behind each exact value (NaN where it is missing), where the column holds numbers
+    exact     the codes before they were cut into bands
+    """
+
+    name: str
+    codes: NDArray[np.int64]
+    size: int
+    missing: int
+    exact: NDArray[np.int64]
+    exact_size: int
+    numbers: NDArray[np.float64] | None
+    bands: Bands | None
+
+    def banded(self, bands: Bands) -> Column:
+        """The same attribute in bands; a missing value stays a value of its own."""
+        assert self.numbers is not None
+        absent = np.isnan(self.numbers)
+        place = bands.of(np.where(absent, 0.0, self.numbers))
+        return self.recoded(np.where(absent, bands.count, place), self.exact, bands)
+
+    def recoded(self, new: NDArray[np.int64], old: NDArray[np.int64], bands: Bands | None = None) -> Column:
+        """The same attribute with the value new[j] for the old code j; values nobody has take no room."""
+        used, dense = np.unique(new, return_inverse=True)
+        return replace(self, codes=dense[old].astype(np.int64), size=used.size, bands=bands)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeTable:
+    """Everybody's attributes, and what was read."""
+
+    name: str
+    sha256: str | None  # of the file's bytes; None for a table in memory
+    people: int
+    dropped: dict[str, int]
+    columns: tuple[Column, ...]
+
+
+def rule_of(text: str) -> tuple[str, BinRule]:
+    """Read `age=10` (at most ten bands), `age=width:5` or `age=exact`."""
+    column, equals, value = text.rpartition("=")
+    try:
+        if equals and column and value == "exact":
+            return column, BinRule()
+        if equals and column and value.startswith("width:"):
+            width = float(value.removeprefix("width:"))
+            if 0.0 < width < math.inf:
+                return column, BinRule(width=width)
+        elif equals and column and int(value) >= 1:
+            return column, BinRule(bands=int(value))
+    except ValueError:
+        pass
+    raise InvalidParameter(
+        f"Option --bins must be COLUMN=N (at most N bands), COLUMN=width:W or COLUMN=exact, got {text!r} instead."
+    )
+
+
+def round_width(width: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20 ... (and 0.5, 0.2 ...) that is at least `width`."""
+    power = math.floor(math.log10(width))
+    for exponent in (power, power + 1):
+        for step in _STEPS:
+            found = float(f"{step:g}e{exponent}")  # the nearest number to the round one
+            if found >= width * (1.0 - 1e-12):
+                return found
+    return float(f"2e{power + 1}")
+
+
+def read_attributes(
+    source: object,
+    columns: Sequence[str],
+    *,
+    id_column: str | None = None,
+    bins: Mapping[str, BinRule] | None = None,
+) -> AttributeTable:
+    """Read the named columns of a CSV or Parquet file, or of anything with `__arrow_c_stream__`."""
+    names = list(columns)
+    if not names or len(set(names)) != len(names):
+        raise InvalidParameter("Parameter `columns` must name at least one column, none of them twice.")
+    if id_column in names:
+        raise InvalidParameter(
+            f"Column `{id_column}` names people and cannot be assessed too; leave it out of --columns."
+        )
+    rules = dict(bins or {})
+    for name in rules:
+        if name not in names:
+            raise InvalidParameter(f"Option --bins speaks of column `{name}`, which is not among --columns.")
+    wanted = [*names, *([id_column] if id_column else [])]
+    dropped: dict[str, int] = {}
+    digest: str | None = None
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        name = path.name
+        table, digest = _file_table(path, wanted, dropped)
+    else:
+        name = "the table"
+        table = _memory_table(source, wanted)
+    people = table.num_rows
+    if people < 2:
+        raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
+    if id_column:
+        _check_one_row_each(table.column(id_column), id_column)
+    found = tuple(_column(column, table.column(column), rules.get(column)) for column in names)
+    return AttributeTable(name, digest, people, dropped, found)
+
+
+def _file_table(path: Path, wanted: list[str], dropped: dict[str, int]) -> tuple[Any, str]:
+    if not path.exists():
+        raise InvalidInput(f"{path} does not exist; check the name.")
+    if path.is_file() and path.stat().st_size == 0:
+        raise InvalidInput(f"{path} is empty; a table needs a header and one row per person.")
+    file = InputFile(path)
+    with HashedFile(path) as opened:
+        try:
+            if file.parquet:
+                digest = opened.sha256()
+                with pq.ParquetFile(path) as source:
+                    _require(path.name, wanted, source.schema_arrow.names)
+                    schema = pa.schema([source.schema_arrow.field(column) for column in wanted])
+                    table = pa.Table.from_batches(
+                        [batch.select(wanted) for batch in source.iter_batches(_BATCH_ROWS, columns=wanted)], schema
+                    )
+                opened.check_unchanged()
+                return table, digest
+            stream = open_bytes(opened, file.packing)
+            batches = list(_text_batches(path, stream, wanted, dropped))
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
+            said = str(problem).splitlines()[0].rstrip(".") if str(problem) else type(problem).__name__
+            raise InvalidInput(f"{path} cannot be read: {said}; save it as UTF-8 CSV or as Parquet.") from None
+        schema = pa.schema([(column, pa.string()) for column in wanted])
+        table = pa.Table.from_batches(batches, schema)
+        lost = sum(dropped.values())
+        if lost > _DROPPED_SHARE * (lost + table.num_rows):
+            raise InvalidInput(
+                f"{lost} of {lost + table.num_rows} rows of {path} do not fit its header; mend the file."
+            )
+        return table, opened.sha256()
+
+
+def _text_batches(path: Path, stream: Any, wanted: list[str], dropped: dict[str, int]) -> Iterator[Any]:
+    """Chosen columns of delimited text, as text; an empty field is missing."""
+
+    def skip(row: Any) -> str:
+        reason = "too few fields" if row.actual_columns < row.expected_columns else "too many fields"
+        dropped[reason] = dropped.get(reason, 0) + 1
+        return "skip"
+
+    delimiter, header = _header(path)
+    _require(path.name, wanted, header)
+    return iter(
+        pa_csv.open_csv(
+            stream,
+            read_options=pa_csv.ReadOptions(block_size=_BLOCK_BYTES),
+            parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip),
+            convert_options=pa_csv.ConvertOptions(
+                include_columns=wanted,
+                column_types=dict.fromkeys(wanted, pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+    )
+
+
+def _header(path: Path) -> tuple[str, list[str]]:
+    """The delimiter that cuts the first line most often, and the names between."""
+    file = InputFile(path)
+    with HashedFile(path) as opened:
+        head: bytes = open_bytes(opened, file.packing).read(1 << 16)
+    line = head.removeprefix(b"\xef\xbb\xbf").decode(errors="replace").splitlines()[0]
+    delimiter = max((",", "\t", ";", "|"), key=line.count)
+    return delimiter, next(csv.reader([line], delimiter=delimiter))
+
+
+def _memory_table(source: object, wanted: list[str]) -> Any:
+    try:
+        table = pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError) as problem:
+        said = str(problem).splitlines()[0].rstrip(".")
+        raise InvalidInput(f"The table cannot be read as Arrow: {said}.") from None
+    _require("the table", wanted, table.column_names)
+    return table.select(wanted)
+
+
+def _require(name: str, wanted: Sequence[str], found: Sequence[str]) -> None:
+    listed = ", ".join(found[:30]) + (", ..." if len(found) > 30 else "")
+    for column in wanted:
+        if column not in found:
+            raise InvalidInput(f"Column `{column}` is missing from {name}; found: {listed}.")
+        if list(found).count(column) > 1:
+            raise InvalidInput(f"Column `{column}` appears more than once in {name}; give it one name.")
+
+
+def _check_one_row_each(ids: Any, name: str) -> None:
+    if ids.null_count:
+        raise InvalidInput(f"Column `{name}` is blank in {ids.null_count:,} rows; every row needs its person.")
+    repeated = len(ids) - pc.count_distinct(ids).as_py()
+    if repeated:
+        raise InvalidInput(
+            f"Column `{name}` names {repeated:,} people again: a table of attributes has one row per person; "
+            "events are assessed by `entropie assess`."
+        )
+
+
+def _column(name: str, values: Any, rule: BinRule | None) -> Column:
+    """Number the values of a column, and cut it into bands where it holds many different numbers."""
+    encoded = _plain(name, values).dictionary_encode()
+    distinct = encoded.dictionary
+    size, missing = len(distinct), encoded.null_count
+    codes = encoded.indices.fill_null(size).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers = _numbers(distinct)
+    if numbers is not None and missing:
+        numbers = np.append(numbers, np.nan)
+    size += bool(missing)
+    column = Column(name, codes, size, missing, codes, size, numbers, None)
+    if rule is not None and numbers is None:
+        raise InvalidParameter(f"Option --bins asks for bands of column `{name}`, which does not hold numbers only.")
+    if numbers is None or rule == BinRule() or (rule is None and size <= BANDS):
+        return column
+    return column.banded(bands_for(column, rule or BinRule(bands=BANDS)))
+
+
+def bands_for(column: Column, rule: BinRule) -> Bands:
+    """Bands of a round width that cut the middle 98 % of people into at most so many, or of the width given."""
+    assert column.numbers is not None
+    counts = np.bincount(column.exact, minlength=column.exact_size)
+    order = np.argsort(column.numbers)  # NaN, the missing, comes last
+    order = order[~np.isnan(column.numbers[order])]
+    values, heap = column.numbers[order], np.cumsum(counts[order])
+    low, high = (float(values[np.searchsorted(heap, share * heap[-1])]) for share in (_TAIL, 1.0 - _TAIL))
+    if low == high:
+        low, high = float(values[0]), float(values[-1])
+    if rule.width is not None:
+        return Bands(rule.width, *_ends(low, high, rule.width))
+    most = rule.bands or BANDS
+    if most == 1 or low == high:
+        return Bands(round_width(max(abs(low), abs(high), 1.0)), 0, 0)
+    width = round_width((high - low) / most)
+    while (bands := Bands(width, *_ends(low, high, width))).count > most:
+        width = round_width(width * 1.5)  # ends with one band, or with two where there are both signs
+    return bands
+
+
+def _ends(low: float, high: float, width: float) -> tuple[int, int]:
+    first, last = _place(np.array([low, high]), width)
+    return int(first), int(last)
+
+
+def _place(values: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    """Which band a value falls in; a value a rounding error below an edge belongs to the band above."""
+    return np.floor(values / width + 1e-9)
+
+
+def _plain(name: str, values: Any) -> Any:
+    """One array of a type whose values can be told apart; NaN is missing."""
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if isinstance(array, pa.ChunkedArray):  # too long for one array of text
+        array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks])
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_nan(array), None, array)
+    if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return array
+    if pa.types.is_decimal(kind):
+        return array.cast(pa.float64())
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowException:
+        raise InvalidInput(
+            f"Column `{name}` has type {kind}, which is no attribute; make it text, numbers or dates."
+        ) from None
+
+
+def _numbers(distinct: Any) -> NDArray[np.float64] | None:
+    """The numbers that values are, where all of them are finite and none is a code such as 007."""
+    if len(distinct) == 0:
+        return None
+    if pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type):
+        if pc.any(pc.match_substring_regex(distinct, r"^\s*[+-]?0\d")).as_py():
+            return None
+        try:
+            distinct = pc.utf8_trim_whitespace(distinct).cast(pa.float64())
+        except pa.ArrowException:
+            return None
+    numbers = np.asarray(distinct.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return numbers if np.isfinite(numbers).all() else None

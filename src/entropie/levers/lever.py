@@ -1,0 +1,214 @@
+"""One lever and its setting: what it does to what the attacker knows and to what is released, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from entropie.data.coarsen import (
+    TIME_UNITS,
+    coarsen_time,
+    grid_labels,
+    keep_top_items,
+    last_events,
+    merge_items,
+    prefix_groups,
+    replace_items,
+    thin,
+    time_units,
+    user_of_each,
+)
+from entropie.data.event_columns import category_labels, numbers
+from entropie.data.grid import Grid
+from entropie.data.split import Split, first_events, split_traces
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.theory import checks
+
+__all__ = ["Cost", "Kind", "Lever", "Material", "information_lost", "order_lost", "pull"]
+
+Kind = Literal["top", "category", "grid", "prefix", "time", "first", "last", "thin"]
+Measure = Literal["item information", "order", "events"]
+ITEM_KINDS = ("top", "category", "grid", "prefix")
+
+
+@dataclass(frozen=True, slots=True)
+class Lever:
+    """What to turn, and how far.
+
+    top         a number: the most frequent items stay, all others become one item
+    category    a column: its value takes the place of the item
+    grid        a size such as 500m: the map cell takes the place of the item
+    prefix      a number: items with the same first characters become one
+    time        hour, day or week: times are rounded down, and the order within is lost
+    first, last a number: so many of each person's released events stay
+    thin        a probability: each released event stays with it
+    """
+
+    kind: Kind
+    setting: int | float | str
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InvalidParameter.of("lever", f"one of {', '.join(get_args(Kind))}", self.kind)
+        if self.kind in ("top", "prefix", "first", "last"):
+            checks.whole_number(self.kind, self.setting, at_least=1, at_most=2**31)
+        elif self.kind == "thin":
+            share = checks.real_number("thin", self.setting, "a share above 0 and below 1", 0.0, 1.0)
+            if not 0.0 < share < 1.0:
+                raise InvalidParameter.of("thin", "a share above 0 and below 1", self.setting)
+        elif self.kind == "time" and self.setting not in TIME_UNITS:
+            raise InvalidParameter.of("time", f"one of {', '.join(TIME_UNITS)}", self.setting)
+        elif self.kind == "grid":
+            Grid.parse(str(self.setting))
+        elif self.kind == "category" and not (isinstance(self.setting, str) and self.setting):
+            raise InvalidParameter.of("category", "the name of a column", self.setting)
+
+    @property
+    def sentence(self) -> str:
+        """What is done, as the beginning of a sentence."""
+        value = self.setting
+        return {
+            "top": f"keep the {value:,} most frequent items and merge all others into one"
+            if self.kind == "top"
+            else "",
+            "category": f"release the column {value} in place of the item",
+            "grid": f"release map cells of {value} in place of the item",
+            "prefix": f"release only the first {value} characters of the item",
+            "time": f"round times to the {value} and release nothing of the order within",
+            "first": f"release only the first {value} events of each person",
+            "last": f"release only the last {value} events of each person",
+            "thin": f"release each event with a probability of {value}",
+        }[self.kind]
+
+    @property
+    def measure(self) -> Measure:
+        """What its cost is a share of."""
+        return "item information" if self.kind in ITEM_KINDS else "order" if self.kind == "time" else "events"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a lever takes away, as a share of what there was."""
+
+    share: float
+    measure: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What the levers work on.
+
+    traces   all events of the people attacked
+    split    the same, cut into what the attacker knows (train) and what is released (target)
+    columns  further columns, one value per event of the traces
+    keys     one number per person that thinning goes by
+    """
+
+    traces: Traces
+    split: Split
+    item_ids: pa.Array
+    columns: dict[str, pa.Array]
+    coordinates: tuple[str, str] | None
+    keys: NDArray[np.int64]
+    seed: int
+
+
+def pull(lever: Lever, material: Material) -> tuple[Split, Cost, str | None]:
+    """Pull one lever: what is attacked then, what it costs, and what should be said about it.
+
+    Items and times are coarsened on both sides: an attacker coarsens what she knows to compare it. Events are cut or
+    thinned in the release alone: what she knows does not shrink with it.
+    """
+    before = material.split.target
+    if lever.kind in ITEM_KINDS:
+        coarse, note = _with_other_items(lever, material)
+        split = split_traces(coarse)
+        return split, Cost(information_lost(before.items, split.target.items), lever.measure), note
+    train = material.split.train
+    if lever.kind == "time":
+        unit = lever.setting
+        target = coarsen_time(before, unit)  # type: ignore[arg-type]
+        cost = order_lost(before, time_units(before, unit))  # type: ignore[arg-type]
+        train = coarsen_time(train, unit)  # type: ignore[arg-type]
+    else:
+        target = _fewer_events(lever, before, material)
+        cost = 1.0 - target.events / before.events
+    empty = int(np.count_nonzero(np.diff(target.offsets) == 0))
+    who = "1 person has" if empty == 1 else f"{empty:,} people have"
+    note = f"{who} no event left and can only be guessed." if empty else None
+    return Split(train, target, material.split.users, 0), Cost(cost, lever.measure), note
+
+
+def _fewer_events(lever: Lever, released: Traces, material: Material) -> Traces:
+    if lever.kind == "first":
+        return first_events(released, int(lever.setting))
+    if lever.kind == "last":
+        return last_events(released, int(lever.setting))
+    return thin(released, float(lever.setting), seed=material.seed, keys=material.keys)
+
+
+def _with_other_items(lever: Lever, material: Material) -> tuple[Traces, str | None]:
+    traces = material.traces
+    if lever.kind == "top":
+        return keep_top_items(traces, int(lever.setting)), None
+    if lever.kind == "prefix":
+        return merge_items(traces, prefix_groups(material.item_ids, int(lever.setting))), None
+    if lever.kind == "category":
+        labels = category_labels(material.columns[str(lever.setting)])
+        missing = "no category"
+    else:
+        if material.coordinates is None:
+            raise InvalidInput("A grid needs coordinates; name their columns with --lat and --lon.")
+        latitude, longitude = (numbers(material.columns[name]) for name in material.coordinates)
+        labels = grid_labels(latitude, longitude, Grid.parse(str(lever.setting)))
+        missing = "no place on the Earth"
+    return replace_items(traces, labels), _labels_note(traces, labels, missing)
+
+
+def _labels_note(traces: Traces, labels: NDArray[np.int64], missing: str) -> str | None:
+    """Say what is odd about labels: events without one, items with several."""
+    notes = []
+    without = int(np.count_nonzero(labels < 0))
+    if without == labels.size:
+        raise InvalidInput(f"No event has a value there: all {without:,} have {missing}; name another column.")
+    if without:
+        notes.append(f"{without:,} events have {missing}; they count as one item of their own.")
+    if information_lost(labels, traces.items) > 1e-12:
+        notes.append("Some items have several values: it is more than a coarsening, and may tell more than the item.")
+    return " ".join(notes) or None
+
+
+def information_lost(before: NDArray[np.generic], after: NDArray[np.generic]) -> float:
+    """Share of the information about an event's item that is lost: H(before | after) / H(before).
+
+    Where `after` is made from `before`, this is 1 - H(after)/H(before).
+    """
+    whole = _entropy_bits(before)
+    if whole <= 0.0:
+        return 0.0
+    pairs = np.unique(before, return_inverse=True)[1].astype(np.uint64) << np.uint64(32)
+    pairs |= np.unique(after, return_inverse=True)[1].astype(np.uint64)
+    lost = _entropy_bits(pairs) - _entropy_bits(after)
+    return min(1.0, lost / whole) if lost > 1e-12 else 0.0
+
+
+def order_lost(traces: Traces, units: NDArray[np.int64]) -> float:
+    """Share of consecutive events of a person that lie in the same unit and are of different items."""
+    same_user = np.diff(user_of_each(traces)) == 0
+    pairs = int(np.count_nonzero(same_user))
+    lost = same_user & (np.diff(units) == 0) & (traces.items[1:] != traces.items[:-1])
+    return int(np.count_nonzero(lost)) / pairs if pairs else 0.0
+
+
+def _entropy_bits(values: NDArray[np.generic]) -> float:
+    """Entropy of the empirical distribution, in bits."""
+    if values.size == 0:
+        return 0.0
+    counts = np.unique(values, return_counts=True)[1]
+    return math.log2(values.size) - float(np.sum(counts * np.log2(counts))) / values.size

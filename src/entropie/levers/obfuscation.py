@@ -1,0 +1,303 @@
+"""Noise tried on real people: settings for a wanted error, simulated reports, their attack, what they still tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.chance import by_content
+from entropie.attack.reports import attack_reports
+from entropie.attack.scoring import AttackOutcome
+from entropie.attack.single import attack_single
+from entropie.data.split import Split, first_events
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, Unreachable
+from entropie.estimation.estimates import accuracy
+from entropie.measures.intervals import percentiles
+from entropie.mechanisms.calibrate import calibrate
+from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
+from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.theory import checks
+from entropie.theory.calibration import largest_theta
+from entropie.theory.guarantee import ChannelParameters, certified_success
+from entropie.theory.special import epsilon_of
+
+__all__ = [
+    "REPETITIONS",
+    "RelativeError",
+    "Senders",
+    "Utility",
+    "attack_on",
+    "best_hashing",
+    "best_response",
+    "exact_utility",
+    "measure_utility",
+    "sampled_credit",
+]
+
+REPETITIONS = 20
+"""Simulated collections unless told otherwise."""
+TOP = (20, 100)
+_FEWEST_REPETITIONS = 3
+_WORK = 3e8  # support tests over all repetitions; beyond it there are fewer of them
+_PAIRS = 1e10  # (report, item of a person) pairs that an attack on hashed reports may look at
+_GRID = 16
+_Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Senders:
+    """What the attacker learned and what people send: the first events of their targets, as devices would.
+
+    People stand in an order that no name has a part in, so that names do not change what is drawn for whom.
+    """
+
+    train: Traces
+    sent: Traces
+    truth: NDArray[np.float64]  # share of each item among what is sent
+    reports_per_user: int
+
+    @classmethod
+    def of(cls, split: Split, reports_per_user: int = 1) -> Senders:
+        """The people of a split, each with up to `reports_per_user` data to send."""
+        reports_per_user = checks.whole_number("reports_per_user", reports_per_user)
+        if split.train.users < 2:
+            raise InvalidInput("Protection needs at least two people, there is one; lower --min-events.")
+        if split.train.domain_size < 2:
+            raise InvalidInput("Protection needs at least two different items, there is one: it tells nobody apart.")
+        order = by_content(split)
+        sent = first_events(split.target, reports_per_user).take(order)
+        truth = np.bincount(sent.items, minlength=sent.domain_size) / sent.events
+        return cls(split.train.take(order), sent, truth, reports_per_user)
+
+    @property
+    def users(self) -> int:
+        """How many people send."""
+        return self.train.users
+
+    @property
+    def reports(self) -> int:
+        """How many reports arrive from all of them."""
+        return self.sent.events
+
+    @property
+    def domain_size(self) -> int:
+        """How many items there are."""
+        return self.train.domain_size
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeError:
+    """Mean of |estimate - truth|/truth over the most frequent items: mean and middle 95 % of repeated collections."""
+
+    value: float
+    low: float
+    high: float
+    items: int  # of the most frequent ones, how many somebody sent
+    value_thresholded: float  # the same when estimates within the noise are set to 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, keys as in assessment.json."""
+        return {
+            "relative_error": self.value,
+            "low": self.low,
+            "high": self.high,
+            "items": self.items,
+            "relative_error_thresholded": self.value_thresholded,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Utility:
+    """What a collector still learns, compared with the shares of what people would have sent.
+
+    l1, l2                  summed absolute and squared error over the whole domain, mean of the repetitions
+    l1_, l2_thresholded     the same when estimates within the noise are set to 0
+    expected_l2             what the formula for the mechanism says l2 should be
+    """
+
+    top_20: RelativeError
+    top_100: RelativeError
+    l1: float
+    l2: float
+    l1_thresholded: float
+    l2_thresholded: float
+    expected_l2: float
+    repetitions: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, keys as in assessment.json."""
+        return {
+            "top_20": self.top_20.to_json(),
+            "top_100": self.top_100.to_json(),
+            "distribution": {
+                "l1": self.l1,
+                "l2": self.l2,
+                "l1_thresholded": self.l1_thresholded,
+                "l2_thresholded": self.l2_thresholded,
+                "expected_l2": self.expected_l2,
+            },
+            "repetitions": self.repetitions,
+        }
+
+
+def best_response(senders: Senders, wanted_error: float, max_epsilon: float | None = None) -> RandomizedResponse:
+    """Randomized response with the most truth that promises the error, and no larger budget than allowed."""
+    _check_reachable(senders.users, wanted_error)
+    found = calibrate(
+        users=senders.users,
+        domain_size=senders.domain_size,
+        bayes_error=wanted_error,
+        mechanism="rr",
+        reports=senders.reports_per_user,
+    ).mechanism
+    assert isinstance(found, RandomizedResponse)
+    if max_epsilon is not None and found.epsilon > max_epsilon:
+        found = RandomizedResponse(domain_size=senders.domain_size, epsilon=max_epsilon)
+    return _with_some_truth(found, wanted_error)
+
+
+def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> LocalHashing:
+    """Local hashing that promises the error with the hash size that is best for the most frequent items.
+
+    Buckets hide people, so that fewer of them allow more truth at the same average error, up to no lies at all. Then
+    nobody could deny anything: `max_epsilon` keeps the budget within that of another mechanism. Of very large data,
+    hash sizes so small that the attack on them would take hours are left out.
+    """
+    _check_reachable(senders.users, wanted_error)
+    shares = np.sort(senders.truth)[::-1][: TOP[0]]
+    shares = shares[shares > 0.0]
+
+    def loss(mechanism: LocalHashing) -> float:
+        """Root of the expected squared relative error, summed over the most frequent items."""
+        rates = mechanism.rates
+        return math.fsum(math.sqrt(rates.l2(float(p), senders.reports)) / float(p) for p in shares)
+
+    def priced(hash_size: int) -> tuple[float, float, int, LocalHashing]:
+        mechanism = _hashing(senders, wanted_error, hash_size, max_epsilon)
+        return loss(mechanism), mechanism.epsilon, hash_size, mechanism
+
+    fewest = min(senders.domain_size, max(2, math.ceil(senders.reports * senders.train.events / _PAIRS)))
+    coarse = _between(fewest, senders.domain_size, _GRID)
+    seen = {size: priced(size) for size in coarse}
+    at = coarse.index(min(seen.values(), key=lambda tried: tried[:3])[2])
+    around = _between(coarse[max(0, at - 1)], coarse[min(len(coarse) - 1, at + 1)], _GRID)
+    seen |= {size: priced(size) for size in around if size not in seen}
+    return _with_some_truth(min(seen.values(), key=lambda tried: tried[:3])[3], wanted_error)
+
+
+def _hashing(senders: Senders, wanted_error: float, hash_size: int, max_epsilon: float) -> LocalHashing:
+    k = senders.domain_size
+
+    def success(theta: float) -> float:
+        channel = ChannelParameters("glh", k, epsilon_of(theta, hash_size), hash_size, theta=theta)
+        return certified_success(channel, senders.users, senders.reports_per_user)
+
+    theta = largest_theta(success, wanted_error)
+    if epsilon_of(theta, hash_size) > max_epsilon:
+        return LocalHashing(domain_size=k, hash_size=hash_size, epsilon=max_epsilon)
+    return LocalHashing.from_theta(domain_size=k, hash_size=hash_size, theta=theta)
+
+
+def _between(low: int, high: int, steps: int) -> list[int]:
+    """Whole numbers from low to high, evenly spaced in their logarithm."""
+    return sorted({round(float(size)) for size in np.geomspace(low, high, steps)})
+
+
+def _check_reachable(users: int, wanted_error: float) -> None:
+    wanted = checks.bayes_error_value(wanted_error)
+    if wanted >= 1.0 - 1.0 / users:
+        raise Unreachable(
+            f"A re-identification error of {wanted:.6g} cannot be promised to {users:,} people with anything left to "
+            f"learn: guessing alone errs with {1.0 - 1.0 / users:.6g}; ask for less than that."
+        )
+
+
+def _with_some_truth(mechanism: _Noisy, wanted_error: float) -> _Noisy:
+    if mechanism.theta_numerator == 0:
+        raise Unreachable(
+            f"A re-identification error of {wanted_error:.6g} is so close to guessing that reports would be noise "
+            "alone; ask for less."
+        )
+    return mechanism
+
+
+def measure_utility(
+    mechanism: Mechanism, senders: Senders, *, seed: int, repetitions: int = REPETITIONS
+) -> tuple[Utility, Any]:
+    """Collect and estimate several times; also the first collection's reports, for an attack on them."""
+    repetitions = _affordable(mechanism, senders, checks.whole_number("repetitions", repetitions))
+    truth, first = senders.truth, None
+    rows = np.empty((repetitions, 2 * len(TOP) + 4))
+    for repetition in range(repetitions):
+        rng = np.random.default_rng([seed, repetition, *mechanism_key(mechanism)])
+        reports = mechanism.simulate(senders.sent.items, rng)
+        first = reports if repetition == 0 else first
+        found = mechanism.estimate(reports)
+        for column, shares in enumerate((found.probabilities, found.significant())):
+            difference = np.abs(shares - truth)
+            errors = [accuracy(shares, truth, top).relative_error for top in TOP]
+            rows[repetition, column::2] = (*errors, difference.sum(), difference @ difference)
+    mean = [float(value) for value in rows.mean(axis=0)]
+    tops = [
+        RelativeError(mean[2 * i], *percentiles(rows[:, 2 * i]), _occurring(truth, top), mean[2 * i + 1])
+        for i, top in enumerate(TOP)
+    ]
+    expected = mechanism.rates.l2_sum(senders.domain_size, senders.reports)
+    l1, l1_thresholded, l2, l2_thresholded = mean[2 * len(TOP) :]
+    return Utility(tops[0], tops[1], l1, l2, l1_thresholded, l2_thresholded, expected, repetitions), first
+
+
+def exact_utility(senders: Senders) -> Utility:
+    """The utility of data that are sent as they are: nothing is lost."""
+    tops = [RelativeError(0.0, 0.0, 0.0, _occurring(senders.truth, top), 0.0) for top in TOP]
+    return Utility(tops[0], tops[1], 0.0, 0.0, 0.0, 0.0, 0.0, 1)
+
+
+def mechanism_key(mechanism: Mechanism) -> tuple[int, ...]:
+    """Tell the random streams of different settings apart."""
+    numbers = mechanism.to_parameters()
+    return tuple(int(numbers[name]) for name in ("hash_size", "theta_numerator") if name in numbers)
+
+
+def _occurring(truth: NDArray[np.float64], top: int) -> int:
+    return min(top, int(np.count_nonzero(truth)))
+
+
+def _affordable(mechanism: Mechanism, senders: Senders, repetitions: int) -> int:
+    """Fewer repetitions where one is a lot of work, so that time grows with the data and not beyond."""
+    hits = 1.0
+    if isinstance(mechanism, LocalHashing):
+        hits = max(1.0, mechanism.family.prime / mechanism.hash_size)
+    work = senders.reports * hits + senders.domain_size
+    return min(repetitions, max(_FEWEST_REPETITIONS, int(_WORK / work)))
+
+
+def attack_on(mechanism: Mechanism, senders: Senders, reports: Any, *, threads: int | None = None) -> AttackOutcome:
+    """Attack a collection, knowing the mechanism; one plain report each is attacked without visiting pairs."""
+    if senders.reports_per_user == 1 and not isinstance(mechanism, LocalHashing):
+        sent = Traces(senders.sent.offsets, np.asarray(reports).astype(np.uint32), senders.domain_size)
+        return attack_single(senders.train, sent, theta=mechanism.theta)
+    return attack_reports(mechanism, senders.train, reports, senders.sent.offsets, threads=threads)
+
+
+def sampled_credit(
+    mechanism: Mechanism, senders: Senders, reports: Any, *, people: int, seed: int, threads: int | None = None
+) -> NDArray[np.float64]:
+    """Credit of the same attack on some of the people, drawn at random; everybody stays a candidate."""
+    if people >= senders.users:
+        return attack_on(mechanism, senders, reports, threads=threads).credit
+    chosen = np.sort(np.random.default_rng(seed).choice(senders.users, people, replace=False))
+    lengths = np.diff(senders.sent.offsets)
+    attacked = np.zeros(senders.users, np.bool_)
+    attacked[chosen] = True
+    kept = np.repeat(attacked, lengths)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(attacked, lengths, 0))))
+    part = replace(senders, sent=Traces(offsets, senders.sent.items[kept], senders.domain_size))
+    theirs = HashedReports(*(words[kept] for words in reports)) if isinstance(reports, tuple) else reports[kept]
+    return attack_on(mechanism, part, theirs, threads=threads).credit[chosen]

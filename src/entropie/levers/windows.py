@@ -1,0 +1,182 @@
+"""The same attack on each window of time apart: how the risk of what is released drifts."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.assessment import check_attack
+from entropie.attack.matchers import MATCHERS
+from entropie.attack.measured import measured_attack
+from entropie.data.coarsen import keep_events
+from entropie.data.filter import keep_used_items
+from entropie.data.split import split_traces
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures.divergence import Divergence
+from entropie.measures.intervals import LEVEL, Interval, wilson
+from entropie.measures.summary import Measures
+from entropie.theory import checks
+
+__all__ = ["FEWEST_PEOPLE", "MOST_WINDOWS", "Window", "parse_window", "windows"]
+
+FEWEST_PEOPLE = 30
+"""With fewer people in a window its numbers say little about any other people; it is listed without them."""
+MOST_WINDOWS = 1000
+REPLICATES = 200
+_UNIT_SECONDS = {"h": 3_600, "d": 86_400, "w": 604_800}
+_LONGEST_HOURS = 24 * 36_525  # a century
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One window: who and what was in it, and the best attack on it.
+
+    begins, ends    in universal time; `ends` is the first moment that is no longer in it
+    users, events   people with enough events within the window, and those events
+    complete        False where the data end before the window does
+    reason          why it was not attacked; None where it was
+    """
+
+    begins: datetime.datetime
+    ends: datetime.datetime
+    users: int
+    events: int
+    complete: bool
+    matcher: str | None = None
+    error: Interval | None = None
+    pse: Divergence | None = None
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of one window."""
+        return {
+            "from": _iso(self.begins, self.ends - self.begins),
+            "to": _iso(self.ends, self.ends - self.begins),
+            "users": self.users,
+            "events": self.events,
+            "complete": self.complete,
+            "identification_error": None if self.error is None else self.error.to_json(),
+            "pse_bits": None if self.pse is None else self.pse.to_json(),
+            "matcher": self.matcher,
+            "reason": self.reason,
+        }
+
+
+def parse_window(text: str) -> int:
+    """Read a length such as `24h`, `30d` or `1w`; return seconds."""
+    found = re.fullmatch(r"\s*(\d{1,9})\s*([hdw])\s*", text, re.IGNORECASE)
+    seconds = int(found[1]) * _UNIT_SECONDS[found[2].lower()] if found else 0
+    if not 0 < seconds <= _LONGEST_HOURS * 3_600:
+        raise InvalidParameter.of("window", "a length of time such as 24h, 30d or 1w", text)
+    return seconds
+
+
+def windows(
+    traces: Traces,
+    length_seconds: int,
+    *,
+    min_events: int = 10,
+    min_people: int = FEWEST_PEOPLE,
+    matchers: Sequence[str] = tuple(MATCHERS),
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Window, ...]:
+    """Cut the events into windows of equal length and attack each by itself.
+
+    The first window begins at the midnight (in universal time) before the first event, or at the full hour where a
+    window is shorter than a day. In each window people with fewer than `min_events` events within it are left out,
+    the others' events are cut into halves as everywhere, and the best of the matchers counts.
+    """
+    check_attack(matchers, seed, threads)
+    length = checks.whole_number("length_seconds", length_seconds, at_least=1)
+    least = checks.whole_number("min_events", min_events, at_least=2)
+    fewest = checks.whole_number("min_people", min_people, at_least=2)
+    times = _times(traces)
+    first, last = int(times.min()), int(times.max())
+    step = 86_400 if length >= 86_400 else 3_600
+    start = first // step * step
+    count = (last - start) // length + 1
+    if count > MOST_WINDOWS:
+        raise InvalidParameter(
+            f"Parameter `window` must cut the data into at most {MOST_WINDOWS:,} windows, it makes {count:,}; "
+            "make it longer, and check that no time lies far from the others."
+        )
+    numbers = (times - start) // length
+    tell = progress or (lambda stage, share: None)
+    found = []
+    for number in range(count):
+        tell(f"window {number + 1} of {count}", number / count)
+        begins = start + number * length
+        inside = keep_events(traces, numbers == number)
+        inside = inside.take(np.flatnonzero(np.diff(inside.offsets) >= least))
+        whole = last >= begins + length - step  # the data reach its last day or hour
+        blank = Window(_moment(begins), _moment(begins + length), inside.users, inside.events, whole)
+        found.append(_attacked(blank, inside, least, fewest, tuple(dict.fromkeys(matchers)), seed, replicates, threads))
+    return tuple(found)
+
+
+def _attacked(
+    window: Window,
+    inside: Traces,
+    least: int,
+    fewest: int,
+    matchers: Sequence[str],
+    seed: int,
+    replicates: int,
+    threads: int | None,
+) -> Window:
+    if inside.users < fewest:
+        reason = f"{inside.users} people have {least} events or more in this window, {fewest} are needed."
+        return replace(window, reason=reason)
+    split = split_traces(keep_used_items(inside).traces)
+    found = {
+        name: measured_attack(name, split.train, split.target, seed=seed, replicates=replicates, threads=threads)
+        for name in matchers
+    }
+    best = min(found, key=lambda name: (_error(found[name]), -found[name].pse.value_bits))
+    value, targets = _error(found[best]), found[best].targets
+    low, high = wilson((1.0 - value) * targets, targets, 1.0 - (1.0 - LEVEL) / len(matchers))
+    error = Interval(value, 1.0 - float(high), 1.0 - float(low))
+    return replace(window, matcher=best, error=error, pse=found[best].pse)
+
+
+def _error(measures: Measures) -> float:
+    assert measures.identification_error is not None
+    return measures.identification_error.value
+
+
+def _times(traces: Traces) -> NDArray[np.int64]:
+    if traces.times is None:
+        raise InvalidInput(
+            "Windows of time need times, but only the order of events is known; name a column of times with --time."
+        )
+    if traces.events == 0:
+        raise InvalidInput("Windows of time need at least one event, got none.")
+    return traces.times
+
+
+def _moment(seconds: int) -> datetime.datetime:
+    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    try:
+        return epoch + datetime.timedelta(seconds=seconds)
+    except OverflowError:
+        raise InvalidInput(
+            f"A time of {seconds} seconds since 1970 is no date; check the unit of the time column."
+        ) from None
+
+
+def _iso(moment: datetime.datetime, length: datetime.timedelta) -> str:
+    """The day where windows are whole days, else the minute too."""
+    if length % datetime.timedelta(days=1) == datetime.timedelta(0):
+        return moment.date().isoformat()
+    return moment.isoformat(timespec="minutes").replace("+00:00", "Z")

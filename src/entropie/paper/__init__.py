@@ -1,0 +1,1 @@
+"""The paper's experiments and figures, built on the parts of this package."""

@@ -1,0 +1,69 @@
+"""Parts that several pictures are made of: axes, intervals, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from entropie.drawing import BLUE, GREY
+
+Spec = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+WIDE, NARROW = 640, 340
+"""A column of text, and a phone held upright."""
+
+PERCENT_LABEL = "format(datum.value * 100, ',.3~r') + '\N{NO-BREAK SPACE}%'"
+TWO_LINES = "split(datum.label, '|')"
+"""A label with a bar in it is broken there."""
+
+
+def layered(description: str, height: int, layers: Sequence[Spec], **more: Any) -> Spec:
+    """Several marks over the same axes."""
+    return {"description": description, "height": height, "layer": list(layers), **more}
+
+
+def layer(rows: Rows, mark: str | Spec, **encoding: Spec) -> Spec:
+    """One mark and the numbers it shows."""
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+
+
+def share(field: str, title: str | None, **more: Any) -> Spec:
+    """An axis from 0 to 100 %."""
+    axis = {"labelExpr": PERCENT_LABEL, "tickCount": 5, "title": title}
+    return {"field": field, "type": "quantitative", "axis": axis, "scale": {"domain": [0, 1]}, **more}
+
+
+def quantity(field: str, title: str | None, **more: Any) -> Spec:
+    """An axis of plain numbers."""
+    return {"field": field, "type": "quantitative", "axis": {"title": title, "tickCount": 6}, **more}
+
+
+def ordered(field: str, title: str | None, order: Sequence[str], **axis: Any) -> Spec:
+    """An axis of names in a given order."""
+    return {
+        "field": field,
+        "type": "ordinal",
+        "sort": list(order),
+        "axis": {"title": title, "labelAngle": 0, "grid": False, "labelLimit": 400, **axis},
+    }
+
+
+def ends(interval: dict[str, Any]) -> dict[str, Any]:
+    """A value with the ends of its interval, and nothing else that stands beside them."""
+    return {name: interval[name] for name in ("value", "low", "high")}
+
+
+def whisker(rows: Rows, upright: bool, along: Spec, low: Spec, **more: Spec) -> Spec:
+    """A line from the low to the high end of each interval."""
+    mark = {"type": "rule", "strokeWidth": 2, "color": BLUE, "clip": True}
+    high = {"field": "high"}
+    if upright:
+        return layer(rows, mark, x=along, y=low, y2=high, **more)
+    return layer(rows, mark, y=along, x=low, x2=high, **more)
+
+
+def dashed_line(rows: Rows, x: Spec, y: Spec, colour: str = GREY) -> Spec:
+    """A line for orientation."""
+    mark = {"type": "line", "strokeDash": [5, 4], "color": colour, "strokeWidth": 1.6, "clip": True}
+    return layer(rows, mark, x=x, y=y)

@@ -1,0 +1,269 @@
+"""Verdicts and comparisons through the command line: exit codes, files and exact words."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entropie.cli.gate import _NAMES
+from entropie.cli.main import cli
+
+ASSESS = ("assess", "events.csv", "--matcher", "visit", "--no-null", "--no-report", "--out", "out")
+
+
+def events(loyalty: float, seed: int = 5, count: int = 60) -> str:
+    """Everybody has three places of her own and goes there with probability `loyalty`, else anywhere."""
+    rng = np.random.default_rng(seed)
+    lines = ["user,item,time"]
+    for user in range(count):
+        own = rng.choice(80, 3, replace=False)
+        for event in range(20):
+            place = own[rng.integers(3)] if rng.random() < loyalty else rng.integers(80)
+            lines.append(f"person-{user:03d},place {place},{1_600_000_000 + event * 40_000}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def loyal(entropie) -> None:
+    Path("events.csv").write_text(events(0.9))
+
+
+@pytest.fixture
+def aimless(entropie) -> None:
+    Path("events.csv").write_text(events(0.0, count=400))
+
+
+def document() -> dict:
+    return json.loads(Path("out/assessment.json").read_text(encoding="utf-8"))
+
+
+def test_a_limit_that_is_not_met(entropie, loyal):
+    ran = entropie(*ASSESS, "--profile", "ema")
+    assert (ran.code, ran.err) == (1, "")
+    assert "\nVerdict: FAIL\nThe risk is at least " in ran.out
+    assert "\nLimit: ema. Source: European Medicines Agency" in ran.out
+    found = document()
+    strongest = found["attacks"][found["strongest"]]
+    verdict = found["verdict"]
+    assert verdict["decision"] == "FAIL"
+    assert verdict["measured_risk"] == verdict["combined_risk"] == strongest["exposure"]["most_exposed"]["right"]
+    assert verdict["measured_risk"]["low"] > 0.09
+    assert verdict["profile"]["name"] == "ema"
+
+
+def test_a_limit_that_is_met(entropie, aimless):
+    ran = entropie(*ASSESS, "--profile", "custodian-033", "--fail-on", "average")
+    assert (ran.code, ran.err) == (0, "")
+    verdict = document()["verdict"]
+    assert (verdict["decision"], verdict["measure"]) == ("PASS", "average")
+    error = document()["headline"]["identification_error"]
+    assert verdict["measured_risk"] == {
+        "value": 1.0 - error["value"], "low": 1.0 - error["high"], "high": 1.0 - error["low"]
+    }  # fmt: skip
+    assert verdict["measured_risk"]["high"] <= 0.33
+    assert "judged was the average over all people" in verdict["sentence"]
+
+
+def test_data_that_cannot_tell(entropie, loyal):
+    entropie(*ASSESS)
+    error = document()["headline"]["identification_error"]
+    limit = 1.0 - (error["low"] + error["high"]) / 2.0
+    ran = entropie(*ASSESS, "--limit", str(limit), "--limit-name", "house rule", "--fail-on", "average")
+    assert (ran.code, ran.err) == (3, "")
+    assert document()["verdict"]["decision"] == "INCONCLUSIVE"
+    assert document()["verdict"]["profile"] == {
+        "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "set by the user"
+    }  # fmt: skip
+
+
+def test_without_a_limit_there_is_no_verdict(entropie, loyal):
+    ran = entropie(*ASSESS)
+    assert ran.code == 0
+    assert "\nNo verdict: no limit was named (--profile).\n" in ran.out
+    found = document()
+    assert found["verdict"] is None
+    assert found["declared"] == {"attacker": None, "population": None, "context": None, "attempt_probability": None}
+    assert found["review"]["date"][4:] == found["provenance"]["date"][4:10]
+    assert int(found["review"]["date"][:4]) == int(found["provenance"]["date"][:4]) + 1
+
+
+def test_standard_output_is_the_file(entropie, loyal):
+    ran = entropie(*ASSESS, "--profile", "ema", "--json")
+    assert ran.code == 1
+    assert json.loads(ran.out) == document()
+
+
+def test_declarations(entropie, loyal):
+    Path("declared.toml").write_text('attacker = "a rival"\npopulation = 5000\nattempt_probability = 0.5\n')
+    ran = entropie(
+        *ASSESS, "--profile", "ema", "--declared", "declared.toml", "--attempt-probability", "0.01",
+        "--context", "a data room", "--review-date", "2099-12-31",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    found = document()
+    assert found["declared"] == {
+        "attacker": "a rival", "population": 5000, "context": "a data room", "attempt_probability": 0.01
+    }  # fmt: skip
+    assert found["verdict"]["combined_risk"]["high"] == found["verdict"]["measured_risk"]["high"] * 0.01
+    assert "Without it the decision would be FAIL." in found["verdict"]["sentence"]
+    assert found["review"] == {"date": "2099-12-31"}
+
+
+def waiver(expires: str, profile: str = "ema") -> None:
+    text = f'reason = "a pilot"\nexpires = {expires}\ngranted_by = "J. Doe"\nprofile = "{profile}"\n'
+    Path("waiver.toml").write_text(text)
+
+
+def test_a_waiver(entropie, loyal):
+    waiver("2999-01-31")
+    ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
+    assert (ran.code, ran.err) == (0, "")
+    assert "\nVerdict: FAIL, waived until 2999-01-31\n" in ran.out
+    assert document()["verdict"]["waiver"] == {
+        "reason": "a pilot", "expires": "2999-01-31", "granted_by": "J. Doe", "applies": True
+    }  # fmt: skip
+    waiver("2020-01-31")
+    ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
+    assert ran.code == 1
+    assert "\nVerdict: FAIL\n" in ran.out
+    assert "expired on 2020-01-31 and has no" in ran.out
+    assert document()["verdict"]["waiver"]["applies"] is False
+
+
+def test_metrics(entropie, loyal):
+    ran = entropie(*ASSESS, "--profile", "ema", "--metrics", "entropie.prom")
+    assert ran.code == 1
+    text = Path("entropie.prom").read_text(encoding="utf-8")
+    verdict = document()["verdict"]
+    assert (
+        f'entropie_judged_risk_ratio{{profile="ema",measure="worst",bound="high"}} {verdict["combined_risk"]["high"]!r}\n'
+        in text
+    )
+    assert 'entropie_verdict{profile="ema",measure="worst",decision="FAIL"} 1.0\n' in text
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--limit", "0.1"], "A limit of your own needs both --limit and --limit-name: a report must name its source."),
+        (["--limit-name", "x"], "A limit of your own needs both --limit and --limit-name: a report must name its source."),
+        (
+            ["--limit", "0.1", "--limit-name", "x"],
+            "A limit of your own needs --fail-on average or worst: say which risk it is for.",
+        ),
+        (
+            ["--profile", "ema", "--limit", "0.1", "--limit-name", "x"],
+            "Give either --profile or --limit with --limit-name, not both.",
+        ),
+        (
+            ["--limit", "9", "--limit-name", "x", "--fail-on", "worst"],
+            "Parameter `limit` must be a share above 0 and below 1, such as 0.09, got 9.0 instead.",
+        ),
+        (
+            ["--fail-on", "worst"],
+            "Options --fail-on and --waiver need a limit: name one with --profile or --limit.",
+        ),
+        (["--profile", "ema", "--waiver", "none.toml"], "Waiver none.toml does not exist; check the name."),
+        (["--declared", "none.toml"], "Declarations none.toml does not exist; check the name."),
+        (
+            ["--declared", "same", "--metrics", "same"],
+            "Output same is also an input and would be lost; name another file.",
+        ),
+        (["--review-date", "soon"], "Option --review-date must be a date such as 2027-01-31, got 'soon' instead."),
+        (
+            ["--metrics", "no/where.prom"],
+            "Output no/where.prom cannot be written: the folder no does not exist.",
+        ),
+        (
+            ["--attempt-probability", "2"],
+            "Parameter `attempt_probability` must be a probability from 0 to 1, got 2.0 instead.",
+        ),
+        (
+            ["--population", "59"],
+            "The declared population of 59 is smaller than the 60 people in the data; it must contain them all.",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_options(entropie, loyal, options, sentence):
+    ran = entropie(*ASSESS, *options)
+    assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {sentence}\n")
+    assert not Path("out").exists()
+
+
+def test_a_profile_that_does_not_exist(entropie, loyal):
+    ran = entropie(*ASSESS, "--profile", "gdpr")
+    assert (ran.code, ran.out) == (2, "")
+    assert "'gdpr' is not one of 'custodian-033', 'custodian-020', 'ema'" in ran.err
+
+
+@pytest.fixture
+def two(entropie) -> None:
+    """An assessment of aimless people and one of loyal people, both of 60."""
+    for folder, loyalty in (("old", 0.0), ("new", 0.9)):
+        Path("events.csv").write_text(events(loyalty))
+        ran = entropie(*ASSESS[:-1], folder)
+        assert ran.code == 0, ran.err
+    for folder in ("old", "new"):  # the day must not be part of the expected output
+        file = Path(folder, "assessment.json")
+        found = json.loads(file.read_text())
+        found["provenance"]["date"] = "2026-11-16T10:30:00+00:00"
+        file.write_text(json.dumps(found))
+
+
+def test_compare_exact_output(entropie, two, matches_golden):
+    ran = entropie("compare", "old/assessment.json", "new/assessment.json")
+    assert (ran.code, ran.err) == (1, "")
+    matches_golden("compare.txt", ran.out)
+
+
+def test_compare_json_is_the_difference(entropie, two):
+    ran = entropie("compare", "old/assessment.json", "new/assessment.json", "--json")
+    assert (ran.code, ran.err) == (1, "")
+    found = json.loads(ran.out)
+    old, new = (json.loads(Path(folder, "assessment.json").read_text()) for folder in ("old", "new"))
+    errors = [side["headline"]["identification_error"] for side in (old, new)]
+    assert found["error_difference"]["value"] == pytest.approx(errors[1]["value"] - errors[0]["value"])
+    low = np.hypot(errors[1]["value"] - errors[1]["low"], errors[0]["high"] - errors[0]["value"])
+    assert found["error_difference"]["low"] == pytest.approx(errors[1]["value"] - errors[0]["value"] - low)
+    assert (found["outcome"], found["same_input"], found["warnings"]) == ("risen", False, [])
+
+
+def test_compare_the_other_way_and_with_itself(entropie, two):
+    assert entropie("compare", "new/assessment.json", "old/assessment.json").code == 0
+    assert entropie("compare", "old/assessment.json", "new/assessment.json", "--tolerance-error", "0.999").code == 0
+    same = entropie("compare", "old/assessment.json", "old/assessment.json")
+    assert same.code == 0
+    assert "No rise shown, and none ruled out" in same.out
+    assert entropie("compare", "old/assessment.json", "old/assessment.json", "--strict").code == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "Assessment other.json does not exist; make one with `entropie assess`."),
+        ("{", "Assessment other.json is not a JSON document; name the file assessment.json."),
+        ("{}", "Assessment other.json must have the schema entropie.assessment/1, got None; assess the data again."),
+        (
+            '{"schema": "entropie.assessment/1"}',
+            "The assessment has no `strongest`; assess the data again with this version.",
+        ),
+    ],
+)
+def test_compare_bad_input(entropie, two, text, sentence):
+    if text is not None:
+        Path("other.json").write_text(text)
+    ran = entropie("compare", "old/assessment.json", "other.json")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {sentence}\n")
+
+
+def test_options_named_in_the_document_exist():
+    text = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
+    known = {name for command in cli.commands.values() for option in command.params for name in option.opts}
+    named = set(re.findall(r"--[a-z][a-z-]+", text))
+    assert named <= known
+    gates = {name for option in cli.commands["assess"].params for name in option.opts if option.name in _NAMES}
+    assert gates <= named  # every option of the gate is explained

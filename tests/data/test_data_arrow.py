@@ -1,0 +1,86 @@
+"""Arrow's buffers as NumPy arrays: the same values as Arrow's own conversion, and no pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entropie.data.arrow import absent_in, from_numpy, from_texts, truths_of, values_of
+
+KINDS = {
+    "int32": st.integers(-(2**31), 2**31 - 1),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "uint64": st.integers(0, 2**64 - 1),
+    "double": st.floats(allow_nan=False),
+    "bool": st.booleans(),
+}
+
+
+@given(st.data(), st.sampled_from(sorted(KINDS)), st.integers(0, 9), st.integers(0, 20))
+def test_any_slice_of_any_array(data: st.DataObject, kind: str, begin: int, length: int) -> None:
+    values = data.draw(st.lists(st.none() | KINDS[kind], max_size=30))
+    array = pa.array(values, pa.type_for_alias(kind)).slice(begin, length)
+    expected = array.to_pylist()
+    assert absent_in(array).tolist() == [value is None for value in expected]
+    found = truths_of(array) if kind == "bool" else values_of(array)
+    assert len(found) == len(expected)
+    for have, want in zip(found.tolist(), expected, strict=True):
+        assert have == want if want is not None else kind != "bool" or have is False
+
+
+@given(st.lists(st.booleans(), max_size=40), st.lists(st.integers(0, 2**32 - 1), max_size=9), st.lists(st.text()))
+def test_there_and_back(truths: list[bool], numbers: list[int], texts: list[str]) -> None:
+    assert from_numpy(np.array(truths, np.bool_)).equals(pa.array(truths, pa.bool_()))
+    assert from_numpy(np.array(numbers, np.uint32)).equals(pa.array(numbers, pa.uint32()))
+    assert from_numpy(np.array(numbers, np.int64)[::-1]).equals(pa.array(numbers[::-1], pa.int64()))
+    made = from_texts(texts)
+    made.validate(full=True)
+    assert made.equals(pa.array(texts, pa.string()))
+
+
+LINES = {
+    "whole.csv": "user,item,time\n" + "".join(f"{n % 9},{n % 7},{1333476007 + n}\n" for n in range(99)),
+    "iso.csv": "user,item,time\n" + "".join(f"u{n % 9},v{n % 7},2012-04-03T18:00:{n % 60:02d}Z\n" for n in range(99)),
+    "weekday.csv": "user,item,time\n" + "a,b,Tue Apr 03 18:00:07 +0000 2012\n" * 9 + "b,NULL,\n",
+    "decimal.csv": "user,item,time\n" + "a,b,1333476007.5\n" * 9 + "b,a,nan\n",
+}
+PROGRAM = """
+import sys
+from entropie.data.events import read_events
+from entropie.data.filter import keep_active_users
+read = read_events(sys.argv[1], max_dirty_share=0.5)
+read.select(keep_active_users(read.traces, 1))
+print(*({"duckdb", "pandas", "pyarrow.parquet"} & set(sys.modules)))
+"""
+
+
+def loaded(path: Path) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, path], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_small_file_needs_neither_duckdb_nor_pandas(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(LINES[name])
+    assert loaded(tmp_path / name) == set()
+
+
+def test_the_test_above_can_see_duckdb(tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(LINES["whole.csv"] + "1,2,+1333476007\n")
+    assert "duckdb" in loaded(tmp_path / "odd.csv")
+
+
+def test_a_small_parquet_file_needs_neither_duckdb_nor_pandas(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pa.table({"user": [1, 2, 1], "item": ["a", "b", "a"], "time": [1.5e9, 1.6e9, 1.7e9]}), tmp_path / "e.parquet"
+    )
+    assert loaded(tmp_path / "e.parquet") == {"pyarrow.parquet"}

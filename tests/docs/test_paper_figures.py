@@ -1,0 +1,79 @@
+"""The figures on real data in docs/paper.md are those of a fresh run, where the check-ins are present."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import entropie
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data"
+SECTION = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8").split("## On real data")[1].split("\n## ")[0]
+CITIES = {"nyc": ("New York", 0), "saopaulo": ("Sao Paulo", 3)}
+FRESH: dict[str, entropie.Assessment] = {}
+
+
+def fresh(city: str) -> entropie.Assessment:
+    """Attack a city once for all tests."""
+    path = DATA / f"foursquare_{city}.parquet"
+    if not path.exists():
+        pytest.skip("the shared check-ins are not here")
+    if city not in FRESH:
+        FRESH[city] = entropie.assess(path, user="user", item="venue", time="time", converge=True)
+    return FRESH[city]
+
+
+def printed_rows(first: int) -> dict[str, tuple[str, str, str]]:
+    """Matcher -> wrong, equal error, bits, as the table prints them for one city."""
+    rows = {}
+    for line in re.findall(r"^\| (`.+) \|$", SECTION, re.MULTILINE):
+        matcher, *cells = line.split(" | ")
+        rows[matcher.split("`")[1]] = (cells[first], cells[first + 1], cells[first + 2])
+    return rows
+
+
+def test_the_table_is_found() -> None:
+    assert len(printed_rows(0)) == len(printed_rows(3)) == 6
+    assert printed_rows(0)["markov"][0] != printed_rows(3)["markov"][0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("city", CITIES)
+def test_matchers(city: str) -> None:
+    found = {
+        attack.matcher: (
+            f"{attack.error * 100:.2f} %",
+            f"{attack.measures.eer.value * 100:.2f} %",
+            f"{attack.measures.pse.value_bits:.2f}",
+        )
+        for attack in fresh(city).attacks
+    }
+    assert printed_rows(CITIES[city][1]) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("city", CITIES)
+def test_convergence(city: str) -> None:
+    found = fresh(city)
+    assert found.convergence is not None
+    slope = found.convergence.slope_bits
+    sentence = " ".join(SECTION.split())
+    ranges = re.findall(r"(?:by )(-?[\d.]+) \((-?[\d.]+) to (-?[\d.]+)\)", sentence)
+    place = list(CITIES).index(city)
+    assert ranges[place] == tuple(f"{value:.2f}" for value in (slope.value, slope.low, slope.high))
+    people = re.search(r"up to ([\d,]+) and ([\d,]+) people: not settled", sentence)
+    assert people is not None
+    assert people[1 + place] == f"{found.users:,}"
+    assert not found.convergence.settled
+
+
+@pytest.mark.slow
+def test_the_share_named_by_both_attackers() -> None:
+    stated = re.search(r"in New York \(([\d.]+) % against ([\d.]+) %\)", SECTION)
+    assert stated is not None
+    errors = {attack.matcher: attack.error for attack in fresh("nyc").attacks}
+    assert stated[1] == f"{(1 - errors['pitman_yor']) * 100:.1f}"
+    assert stated[2] == f"{(1 - errors['markov']) * 100:.1f}"

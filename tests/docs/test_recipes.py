@@ -1,0 +1,148 @@
+"""Every block of docs/recipes.md is run, on tables where the answer is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import entropie as package
+
+RECIPES = Path(__file__).resolve().parents[2] / "docs" / "recipes.md"
+BLOCK = re.compile(r"^<!-- recipe: (\w+) -->\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DAY = 86_400
+
+
+def recipes() -> dict[str, tuple[str, str]]:
+    return {name: (kind, text) for name, kind, text in BLOCK.findall(RECIPES.read_text(encoding="utf-8"))}
+
+
+def table(loyalty: float, *, people: int = 80, names: tuple[str, str, str] = ("user", "item", "time")) -> pa.Table:
+    """People go to three places of their own with probability `loyalty`, else anywhere; 60 days, 24 events each."""
+    rng = np.random.default_rng(8)
+    rows = []
+    for person in range(people):
+        own = rng.choice(100, 3, replace=False)
+        for moment in np.sort(rng.integers(0, 60 * DAY, 24)):
+            place = own[rng.integers(3)] if rng.random() < loyalty else rng.integers(100)
+            rows.append((f"person-{person}", f"place {place}", 1_600_041_600 + int(moment)))
+    return pa.table([list(column) for column in zip(*rows, strict=True)], names=list(names))
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run a recipe in an empty folder, with this installation's `entropie` and `python` first on the path."""
+    here = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": here + os.pathsep + os.environ["PATH"], "COLUMNS": "100"}
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        kind, text = recipes()[name]
+        assert kind == "sh"
+        return subprocess.run(
+            ["sh", "-eu", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        )
+
+    return run
+
+
+def test_every_block_is_tested():
+    text = RECIPES.read_text(encoding="utf-8")
+    assert text.count("```") == 2 * len(recipes())
+    assert recipes().keys() == {"ci", "compare", "duckdb", "drift", "cron"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("loyalty", "people", "code", "words"),
+    [
+        (0.9, 80, 1, "Limit not met: stop."),
+        (0.0, 80, 0, "Limit met: go on."),
+        (0.2, 24, 3, "cannot tell: ask a person"),
+    ],
+)
+def test_continuous_integration(shell, tmp_path, loyalty, people, code, words):
+    pq.write_table(table(loyalty, people=people), tmp_path / "events.parquet")
+    ran = shell("ci")
+    assert (ran.returncode, ran.stderr) == (code, "")
+    assert words in ran.stdout
+    assert json.loads((tmp_path / "assessment" / "assessment.json").read_text())["verdict"]["profile"]["limit"] == 0.2
+    assert "entropie_verdict{" in (tmp_path / "entropie.prom").read_text()
+
+
+@pytest.mark.slow
+def test_continuous_integration_without_data(shell):
+    ran = shell("ci")
+    assert ran.returncode == 2
+    assert "The assessment did not run." in ran.stdout
+
+
+@pytest.mark.slow
+def test_compare_stops_a_rise(shell, tmp_path):
+    for folder, loyalty in (("accepted", 0.1), ("assessment", 0.9)):
+        found = package.assess(table(loyalty), matchers=["visit"], null_baseline=False)
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "assessment.json").write_text(json.dumps(found.to_json()))
+    ran = shell("compare")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "The risk has risen" in ran.stdout
+    shutil.rmtree(tmp_path / "accepted")
+    shutil.copytree(tmp_path / "assessment", tmp_path / "accepted")
+    assert shell("compare").returncode == 0
+
+
+@pytest.mark.slow
+def test_export_from_duckdb(shell, tmp_path):
+    visits = table(0.9, names=("person", "place", "seen_at"))
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as warehouse:
+        warehouse.register("arrow", visits)
+        warehouse.sql("create table visits as select *, 'x' as secret from arrow")
+    ran = shell("duckdb")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert pq.read_schema(tmp_path / "visits.parquet").names == ["person", "place", "seen_at"]
+    assert json.loads((tmp_path / "assessment" / "assessment.json").read_text())["users"] == 80
+
+
+@pytest.mark.slow
+def test_drift(shell, tmp_path):
+    accepted = tmp_path / "accepted" / "assessment.json"
+
+    def month(loyalty: float) -> subprocess.CompletedProcess[str]:
+        pq.write_table(table(loyalty), tmp_path / "events.parquet")
+        return shell("drift")
+
+    first = month(0.1)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert re.search(r"^2020-09-14 2020-10-14 \d+ people: -?\d+\.\d\d bits \(.+ to .+\)$", first.stdout, re.MULTILINE)
+    kept = accepted.read_text()
+    risen = month(0.9)
+    assert (risen.returncode, risen.stderr) == (1, "")
+    assert "The risk has risen" in risen.stdout
+    assert accepted.read_text() == kept
+    assert (tmp_path / "new" / "assessment.json").exists()
+    same = month(0.1)
+    assert (same.returncode, same.stderr) == (0, "")
+    assert accepted.read_text() != kept  # the new one, with its own date and time
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_line_for_cron():
+    """Five fields, then a command that runs the script of the recipe before it, as the text names it."""
+    kind, text = recipes()["cron"]
+    assert kind == "crontab"
+    minute, hour, day, month, weekday, command = text.strip().split(maxsplit=5)
+    assert 0 <= int(minute) < 60
+    assert 0 <= int(hour) < 24
+    assert (day, month, weekday) == ("1", "*", "*")
+    assert subprocess.run(["sh", "-n", "-c", command], capture_output=True).returncode == 0
+    script = command.split()[-1]
+    assert f"Save it as\n`{script}`" in RECIPES.read_text(encoding="utf-8")

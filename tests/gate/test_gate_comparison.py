@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from gate_documents import SHA, assessment
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.gate.comparison import compare, difference
+from entropie.measures.intervals import Interval, wilson
+
+
+def newcombe(right_1: int, n_1: int, right_2: int, n_2: int) -> tuple[float, float]:
+    """Newcombe's hybrid score interval for p2 - p1 from counts, written from the roots of the score equation."""
+
+    def roots(right: int, n: int) -> tuple[float, float]:
+        # the p with |right/n - p| = z sqrt(p (1-p) / n): a quadratic in p
+        z2, p = 1.959963984540054**2, right / n
+        a, b, c = 1.0 + z2 / n, -(2.0 * p + z2 / n), p * p
+        root = math.sqrt(b * b - 4.0 * a * c)
+        return (-b - root) / (2.0 * a), (-b + root) / (2.0 * a)
+
+    (l1, u1), (l2, u2) = roots(right_1, n_1), roots(right_2, n_2)
+    p1, p2 = right_1 / n_1, right_2 / n_2
+    return (
+        p2 - p1 - math.sqrt((p2 - l2) ** 2 + (u1 - p1) ** 2),
+        p2 - p1 + math.sqrt((u2 - p2) ** 2 + (p1 - l1) ** 2),
+    )
+
+
+def of_counts(right: int, n: int) -> Interval:
+    low, high = wilson(right, n)
+    return Interval(right / n, float(low), float(high))
+
+
+# Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10: published ends of p1 - p2
+@pytest.mark.parametrize(
+    ("first", "second", "low", "high"),
+    [
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((5, 56), (0, 29), -0.0381, 0.1926),
+        ((0, 10), (0, 20), -0.1611, 0.2775),
+        ((10, 10), (0, 20), 0.6791, 1.0),
+        ((10, 10), (0, 10), 0.6075, 1.0),
+    ],
+)
+def test_published_intervals(first, second, low, high):
+    found = difference(of_counts(*second), of_counts(*first))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=5.1e-5)
+
+
+@given(st.integers(0, 50), st.integers(1, 50), st.integers(0, 50), st.integers(1, 50))
+def test_newcombe_from_counts(right_1, more_1, right_2, more_2):
+    n_1, n_2 = right_1 + more_1, right_2 + more_2
+    found = difference(of_counts(right_1, n_1), of_counts(right_2, n_2))
+    assert (found.low, found.high) == pytest.approx(newcombe(right_1, n_1, right_2, n_2), abs=1e-9)
+    assert found.value == right_2 / n_2 - right_1 / n_1
+
+
+def test_the_interval_covers():
+    """Coverage over 4,000 pairs of samples; one that pretends to half the width falls far short."""
+    rng = np.random.default_rng(11)
+    runs, n_1, n_2, p_1, p_2 = 4000, 120, 200, 0.2, 0.35
+    covered = halved = 0
+    for right_1, right_2 in zip(rng.binomial(n_1, p_1, runs), rng.binomial(n_2, p_2, runs), strict=True):
+        found = difference(of_counts(int(right_1), n_1), of_counts(int(right_2), n_2))
+        truth = p_2 - p_1
+        covered += found.low <= truth <= found.high
+        halved += (found.low + found.value) / 2 <= truth <= (found.high + found.value) / 2
+    allowed = 4.0 * math.sqrt(0.95 * 0.05 / runs)  # four standard errors of the share covered
+    assert abs(covered / runs - 0.95) < allowed + 0.005  # the method itself is off by up to half a percent
+    assert halved / runs < 0.8
+
+
+@given(*[st.tuples(st.floats(-9, 9), st.floats(0, 3), st.floats(0, 3)) for _ in range(2)])
+def test_the_other_way_round_is_the_mirror(one, other):
+    old, new = (Interval(value, value - below, value + above) for value, below, above in (one, other))
+    there, back = difference(old, new), difference(new, old)
+    assert (there.value, there.low, there.high) == pytest.approx((-back.value, -back.high, -back.low), abs=1e-12)
+    assert there.low <= there.value <= there.high
+
+
+def test_an_end_on_the_wrong_side_counts_as_no_doubt():
+    found = difference(Interval(1.0, 1.2, 1.4), Interval(2.0, 1.5, 1.9))
+    assert (found.low, found.high) == pytest.approx((1.0 - math.hypot(0.5, 0.4), 1.0))
+
+
+OUTCOMES = [
+    ((0.2, 0.15, 0.25), (0.6, 0.55, 0.65), 0.0, "risen", 1, 1),
+    ((0.2, 0.15, 0.25), (0.6, 0.55, 0.65), 0.5, "not risen", 0, 0),
+    ((0.2, 0.15, 0.25), (0.6, 0.55, 0.65), 0.4, "undecided", 0, 3),
+    ((0.6, 0.55, 0.65), (0.2, 0.15, 0.25), 0.0, "fallen", 0, 0),
+    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.55), 0.0, "undecided", 0, 3),
+    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.55), 0.1, "not risen", 0, 0),
+    ((0.5, 0.3, 0.7), (0.6, 0.4, 0.8), 0.0, "undecided", 0, 3),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "tolerance", "outcome", "code", "strict_code"), OUTCOMES)
+def test_outcomes_and_exit_codes(old, new, tolerance, outcome, code, strict_code):
+    found = compare(assessment(average=old), assessment(average=new), tolerance)
+    assert found.outcome == outcome
+    assert (found.exit_code(), found.exit_code(strict=True)) == (code, strict_code)
+
+
+def test_exact_document():
+    old = assessment(average=(0.25, 0.125, 0.375), pie_bits=2.0)
+    new = assessment(average=(0.75, 0.625, 0.875), pie_bits=2.5, provenance={"date": None, "seconds": 0.0})
+    half = math.hypot(0.125, 0.125)
+    bits = math.hypot(0.5, 0.5)
+    side = {
+        "source": "events.csv",
+        "sha256": SHA,
+        "users": 100,
+        "events": 2000,
+        "matcher": "bayes",
+        "pse_bits": {"value": 3.0, "low": 2.5, "high": 3.5},
+    }
+    assert compare(old, new, 0.05).to_json() == {
+        "schema": "entropie.comparison/1",
+        "old": {
+            **side,
+            "date": "2026-11-16T10:30:00+00:00",
+            "identification_risk": {"value": 0.25, "low": 0.125, "high": 0.375},
+            "pie_bits": 2.0,
+        },
+        "new": {
+            **side,
+            "date": None,
+            "identification_risk": {"value": 0.75, "low": 0.625, "high": 0.875},
+            "pie_bits": 2.5,
+        },
+        "same_input": True,
+        "tolerance_error": 0.05,
+        "risk_difference": {"value": 0.5, "low": 0.5 - half, "high": 0.5 + half},
+        "error_difference": {"value": -0.5, "low": -0.5 - half, "high": half - 0.5},
+        "pse_bits_difference": {"value": 0.0, "low": -bits, "high": bits},
+        "pie_bits_difference": 0.5,
+        "outcome": "risen",
+        "sentence": (
+            "The share of people named rightly went from 25.00\N{NO-BREAK SPACE}% to 75.00\N{NO-BREAK SPACE}%: +50.00 "
+            "percentage points (95 % interval +32.32 to +67.68). The risk has risen: the whole interval is above "
+            "the 5\N{NO-BREAK SPACE}% of people put up with."
+        ),
+        "assumption": (
+            "The intervals of the differences take the two results for independent. Both are of the same input, so of "
+            "the same people: results on the same people mostly rise and fall together, and then these intervals are "
+            "wider than need be."
+        ),
+        "warnings": [],
+    }
+
+
+def test_other_people():
+    other = assessment()
+    other["input"]["sha256"] = "cd" * 32
+    found = compare(assessment(), other)
+    assert not found.to_json()["same_input"]
+    assert "as they are for different people" in found.assumption
+    unknown = assessment()
+    unknown["input"]["sha256"] = None
+    assert not compare(unknown, unknown).to_json()["same_input"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"split": {"rule": "history"}}, "Not the same attack: how events are divided into known and attacked differs"),
+        (
+            {"split": {"knowledge": "maximum"}},
+            "what the attacker knows differs (split.knowledge partial, now maximum).",
+        ),
+        ({"split": {"train_events": 5}}, "(split.train_events not set, now 5)."),
+        ({"split": {"target_events": 5}}, "the number of events attacked differs"),
+        (
+            {"input": {"min_events": 20}},
+            "the least number of events of a person differs (input.min_events 10, now 20).",
+        ),
+        ({"input": {"sampled_users": 50}}, "the number of people sampled differs"),
+        ({"users": 150}, "The number of people differs (100, now 150): naming one of them became harder"),
+        ({"users": 50}, "The number of people differs (100, now 50): naming one of them became easier"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(change, words):
+    new = assessment()
+    for name, value in change.items():
+        new[name] = {**new[name], **value} if isinstance(value, dict) else value
+    (warning,) = compare(assessment(), new).warnings
+    assert words in warning
+
+
+def test_other_matchers_and_bits_beyond_the_data():
+    new = assessment()
+    new["attacks"][0]["matcher"] = "markov"
+    new["attacks"][1]["pse_bits"]["resolvable"] = 2.9
+    matchers, beyond = compare(assessment(), new).warnings
+    assert matchers == "Not the same attack: the matchers differ (bayes, visit; now bayes, markov)."
+    assert beyond.startswith("The new assessment's bits are beyond the 2.90 bits its data can show")
+
+
+@pytest.mark.parametrize("tolerance", [-0.1, 1.0, float("nan")])
+def test_a_tolerance_is_a_share(tolerance):
+    with pytest.raises(InvalidParameter, match="`tolerance_error` must be a share of people from 0 to below 1"):
+        compare(assessment(), assessment(), tolerance)
+
+
+def test_a_document_without_a_headline():
+    broken = assessment()
+    del broken["headline"]
+    with pytest.raises(InvalidInput, match=r"has no `headline.identification_error.value`; assess the data again"):
+        compare(assessment(), broken)

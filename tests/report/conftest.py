@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entropie import drawing
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
+
+
+def _chromium() -> str:
+    """The system's Chromium; as root on Debian it is installed where it is missing."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found:
+        return found
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        pytest.skip("Chromium is not installed, and only root on Debian can have it installed by this test")
+    asked = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+    done = subprocess.run(
+        asked, capture_output=True, text=True, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    )
+    if done.returncode:
+        pytest.skip(f"Chromium could not be installed: {done.stderr[-200:]}")
+    return shutil.which("chromium") or CHROMIUM
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawn_once() -> Iterator[None]:
+    """Every picture is really drawn, but the same one only once in a session: most pages differ in words alone."""
+    real, made = drawing.svg, {}
+
+    def remembered(spec: dict[str, Any], width: int) -> str:
+        key = json.dumps([spec, width], sort_keys=True)
+        if key not in made:
+            made[key] = real(spec, width)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "svg", remembered)
+        yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = _chromium()
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=executable, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Opened:
+    """A page in the browser and all it did that it should not have done."""
+
+    page: Any
+    dialogs: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+    """Open a page from file, listening before it loads."""
+    contexts = []
+
+    def open_page(html: str, width: int = 1440, height: int = 900) -> Opened:
+        file = tmp_path / "report.html"
+        file.write_bytes(html.encode())
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        shown = Opened(context.new_page())
+
+        def dismiss(dialog: Any) -> None:
+            shown.dialogs.append(dialog.message)
+            dialog.dismiss()
+
+        shown.page.on("dialog", dismiss)
+        shown.page.on("request", lambda request: shown.requests.append(request.url))
+        shown.page.on("console", lambda message: shown.complaints.append(message.text))
+        shown.page.on("pageerror", lambda error: shown.complaints.append(str(error)))
+        shown.page.goto(file.as_uri())
+        return shown
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,133 @@
+"""The page in a real browser: nothing runs, nothing is fetched, it is accessible, fits a phone and prints."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import report_documents as documents
+
+from entropie.report import render
+
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def full():
+    return render(documents.full())
+
+
+@pytest.mark.parametrize("place", range(len(documents.PAYLOADS)), ids=lambda i: repr(documents.PAYLOADS[i][:24]))
+def test_names_of_other_peoples_making_do_nothing(place, opened):
+    """Item names, columns, reasons, commands, declarations, profiles, waivers: all are shown as they are."""
+    payload = documents.PAYLOADS[place]
+    shown = opened(render(documents.hostile(payload)))
+    shown.page.wait_for_timeout(50)
+    assert shown.dialogs == []
+    assert shown.complaints == []
+    assert len(shown.requests) == 1
+    assert shown.page.evaluate("document.scripts.length") == 1
+    assert shown.page.evaluate("JSON.parse(document.getElementById('assessment').textContent).schema")
+    assert shown.page.evaluate("document.querySelectorAll('img, iframe, link, base, image, form, style').length") == 1
+    assert shown.page.evaluate("document.querySelectorAll('h1').length") == 1
+    printable = re.sub("[\x00\ud800]", "\N{REPLACEMENT CHARACTER}", payload)
+    cell = shown.page.locator("[data-path='identifying_items.shown.0.item']").text_content()
+    assert cell == (printable if len(printable) <= 80 else printable[:79] + "…")
+    declared = shown.page.locator("[data-path='declared.attacker']").text_content()
+    assert declared == printable
+    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_script_would_be_noticed(opened, full):
+    """The same watch sees an alert, a request and an error in a page without the policy."""
+    unsafe = full.replace("Content-Security-Policy", "X-None").replace(
+        "</main>", "<img src=http://127.0.0.1:9/x.png><script>alert(1)</script></main>"
+    )
+    shown = opened(unsafe)
+    shown.page.wait_for_timeout(200)
+    assert shown.dialogs == ["1"]
+    assert len(shown.requests) == 2
+
+
+def test_the_policy_stops_what_escaping_would_miss(opened, full):
+    """Even markup that got into the page cannot run a script or fetch anything."""
+    shown = opened(
+        full.replace("</main>", "<img src=http://127.0.0.1:9/x.png onerror=alert(2)><script>alert(1)</script></main>")
+    )
+    shown.page.wait_for_timeout(200)
+    assert shown.dialogs == []
+    assert len(shown.complaints) >= 2
+
+
+def violations(page, context=None):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page, context=context).response["violations"]
+    return [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize(("kind", "width"), [("full", 1440), ("full", 390), ("plain", 390), ("bare", 1440)])
+def test_accessible(kind, width, opened):
+    shown = opened(render(getattr(documents, kind)()), width=width)
+    shown.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert violations(shown.page) == []
+
+
+@pytest.mark.parametrize("decision", ["PASS", "INCONCLUSIVE"])
+def test_every_verdict_can_be_read(decision, opened):
+    assert violations(opened(render(documents.full(decision))).page, ".verdict") == []
+
+
+def test_axe_sees_a_violation(opened, full):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    shown = opened(full.replace('<html lang="en">', "<html>").replace("--soft: #4a525b", "--soft: #b0b5ba"))
+    found = {v["id"] for v in axe.Axe().run(shown.page).response["violations"]}
+    assert {"html-has-lang", "color-contrast"} <= found
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440])
+def test_nothing_sticks_out(width, opened, full):
+    shown = opened(full, width=width)
+    shown.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize(("width", "seen"), [(390, "narrow"), (1440, "wide")])
+def test_one_drawing_of_each_picture_is_seen(width, seen, opened, full):
+    page = opened(full, width=width).page
+    other = {"narrow": "wide", "wide": "narrow"}[seen]
+    assert page.locator(f".picture .{seen}:visible").count() == 10
+    assert page.locator(f".picture .{other}:visible").count() == 0
+    smallest = page.evaluate(
+        """() => Math.min(...[...document.querySelectorAll('.picture text')].filter(t => t.getClientRects().length)
+           .map(t => parseFloat(getComputedStyle(t).fontSize) * Math.hypot(t.getScreenCTM().c, t.getScreenCTM().d)))"""
+    )
+    assert smallest >= 11.5
+
+
+def test_the_first_screen_tells_the_risk_how_sure_and_what_to_do(opened, full):
+    page = opened(full).page
+    bottom = page.evaluate(
+        """() => Math.max(...['.verdict', '.risk', '.next'].map(s => document.querySelector(s).getBoundingClientRect().bottom))"""
+    )
+    assert bottom <= 900
+
+
+def test_print(opened, full):
+    shown = opened(full)
+    shown.page.emulate_media(media="print")
+    assert shown.page.locator(".picture .wide:visible").count() == 10
+    assert shown.page.locator("nav:visible").count() == 0
+    closed = shown.page.evaluate(
+        "[...document.querySelectorAll('details table')].filter(t => t.getBoundingClientRect().height < 20).length"
+    )
+    assert closed == 0
+    made = shown.page.pdf(prefer_css_page_size=True)
+    assert made.startswith(b"%PDF")
+    pages = len(re.findall(rb"/Type\s*/Page\b", made))
+    assert 5 <= pages <= 30
+    sizes = set(re.findall(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)", made))
+    assert {(round(float(w)), round(float(h))) for w, h in sizes} == {(595, 842)}
+
+
+def test_size(full):
+    assert len(full.encode()) < 1.5 * MEGABYTE

@@ -1,0 +1,253 @@
+"""The pictures show the document's numbers, and their drawings are harmless wherever they are put."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from statistics import NormalDist
+from xml.etree import ElementTree
+
+import pytest
+import report_documents as documents
+
+from entropie import drawing
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.report import pictures, protection
+from entropie.report.document import Document
+from entropie.report.specs import NARROW, WIDE
+
+NORMAL = NormalDist()
+ALL = ("gauge", "laws", "det", "known", "ranks", "exposure", "bits", "frontier", "guarantee", "windows")
+
+
+def rows(spec, kind, place=0):
+    """The numbers of the n-th mark of that kind."""
+    found = []
+    for layer in spec["layer"]:
+        mark = layer["mark"] if isinstance(layer["mark"], str) else layer["mark"]["type"]
+        if mark == kind:
+            found.append(layer["data"]["values"])
+    return found[place]
+
+
+@pytest.fixture(scope="module")
+def document():
+    return documents.full()
+
+
+@pytest.fixture(scope="module")
+def best(document):
+    return document["attacks"][document["strongest"]]
+
+
+def drawn(name, document, width=WIDE):
+    home = protection if name in ("frontier", "guarantee") else pictures
+    return getattr(home, name)(Document(document), width)
+
+
+def test_gauge(document):
+    (spec,) = drawn("gauge", document)
+    error = document["headline"]["identification_error"]
+    measured, combined = rows(spec, "rule")
+    assert (measured["value"], measured["low"], measured["high"]) == (
+        1 - error["value"], 1 - error["high"], 1 - error["low"],
+    )  # fmt: skip
+    assert combined == {"what": "combined", **document["verdict"]["combined_risk"]}
+    assert rows(spec, "rule", 1) == [{"what": "limit", "value": document["verdict"]["limit"]}]
+
+
+def test_laws(document, best):
+    for spec, side in zip(drawn("laws", document), ("genuine", "impostor"), strict=True):
+        bars = rows(spec, "bar")
+        assert [bar["share"] for bar in bars] == best["laws"][side]
+        assert [bar["from"] for bar in bars] + [bars[-1]["to"]] == best["laws"]["edges"]
+
+
+def test_det_axes_are_normal_deviates(document, best):
+    (spec,) = drawn("det", document)
+    line = next(layer["data"]["values"] for layer in spec["layer"] if "order" in layer["encoding"])
+    assert len(line) == len(best["det"])
+    inside = [
+        (row, point)
+        for row, point in zip(line, best["det"], strict=True)
+        if 1e-3 < point[0] < 0.9 and 1e-3 < point[1] < 0.9
+    ]
+    assert len(inside) > 10
+    for row, (far, frr) in inside:
+        assert NORMAL.cdf(row["x"]) == pytest.approx(far, rel=1e-9)
+        assert NORMAL.cdf(row["y"]) == pytest.approx(frr, rel=1e-9)
+
+
+def test_det_band_is_drawn_where_the_document_has_one(document, best):
+    changed = documents.full()
+    curve = changed["attacks"][changed["strongest"]]["det"]
+    curve[:] = [[far, frr, frr * 0.9, min(1.0, frr * 1.1)] for far, frr in curve]
+    (spec,) = drawn("det", changed)
+    band = rows(spec, "area")
+    middle = next(i for i, point in enumerate(curve) if 0.01 < point[1] < 0.5)
+    assert NORMAL.cdf(band[middle]["low"]) == pytest.approx(curve[middle][2])
+    assert NORMAL.cdf(band[middle]["high"]) == pytest.approx(curve[middle][3])
+
+
+def test_reference_lines_are_two_normal_laws(document):
+    """On each line, a threshold between N(0,1) and N(d,1) with the stated equal-error rate gives the drawn point."""
+    (spec,) = drawn("det", document)
+    lines = [layer["data"]["values"] for layer in spec["layer"] if "strokeDash" in layer["mark"]]
+    for rate, ends in zip((0.05, 0.1, 0.2), lines, strict=True):
+        separation = 2.0 * NORMAL.inv_cdf(1.0 - rate)
+        for end in ends:
+            threshold = NORMAL.inv_cdf(1.0 - NORMAL.cdf(end["x"]))
+            assert NORMAL.cdf(threshold - separation) == pytest.approx(NORMAL.cdf(end["y"]), rel=1e-6)
+
+
+def test_known_ranks_exposure_windows(document, best):
+    (spec,) = drawn("known", document)
+    assert [row["value"] for row in rows(spec, "point")] == [
+        entry["identification_error"]["value"] for entry in document["by_known_events"]
+    ]
+    assert [row["known"] for row in rows(spec, "point")] == ["1", "2", "5", "10", "20", "all"]
+    (spec,) = drawn("ranks", document)
+    assert [[row["k"], row["share"]] for row in rows(spec, "line", 1)] == best["rank_curve"]
+    assert [row["share"] for row in rows(spec, "point")] == [1 - entry["error"] for entry in best["top_k"]]
+    (spec,) = drawn("exposure", document)
+    assert [row["value"] for row in rows(spec, "bar")] == [
+        group["right"]["value"] for group in best["exposure"]["groups"]
+    ]
+    (spec,) = drawn("windows", document)
+    assert [(row["low"], row["value"], row["high"]) for row in rows(spec, "point")] == [
+        tuple(window["pse_bits"][name] for name in ("low", "value", "high")) for window in document["windows"]
+    ]
+
+
+def test_frontier_and_guarantee(document):
+    for name, field in (("frontier", "loss"), ("guarantee", "value")):
+        (spec,) = drawn(name, document)
+        points = rows(spec, "point")
+        assert [point["promised"] for point in points] == [entry["bayes_error"] for entry in document["frontier"]]
+        if field == "loss":
+            assert [p["loss"] for p in points] == [entry["relative_error_top_20"] for entry in document["frontier"]]
+        else:
+            assert [p["value"] for p in points] == [entry["attack_error"]["value"] for entry in document["frontier"]]
+        assert [(p["promised"], p["mechanism"]) for p in rows(spec, "point", 1)] == [(0.9, "local hashing")]
+
+
+def test_bits_beyond_the_limit_are_drawn_at_the_limit(document, best):
+    (spec,) = drawn("bits", document)
+    assert rows(spec, "point")[0]["bits"] == best["pse_bits"]["value"]
+    assert {row["what"]: row["bits"] for row in rows(spec, "point", 3)} == {
+        "Face": 11.2,
+        "Fingerprint": 20.0,
+        "Finger vein": 23.2,
+    }
+    changed = documents.full()
+    changed["attacks"][5]["pse_bits"]["value"] = 40.0
+    (spec,) = drawn("bits", changed)
+    assert rows(spec, "point")[0]["bits"] == 17.8
+    assert not any(layer["mark"]["type"] == "rule" for layer in spec["layer"])
+
+
+def test_nothing_to_draw_is_no_picture():
+    bare = documents.bare()
+    assert [name for name in ALL if drawn(name, bare)] == ["gauge", "det", "bits"]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("name", ALL)
+def test_every_picture_can_be_drawn_and_fits(name, width, document):
+    for spec in drawn(name, document, width):
+        root = ElementTree.fromstring(drawing.svg(spec, width))
+        assert float(root.attrib["width"]) == pytest.approx(width, abs=8)
+        assert re.fullmatch(r"0 0 [\d.]+ [\d.]+", root.attrib["viewBox"])
+        assert "NaN" not in ElementTree.tostring(root, encoding="unicode")
+        assert "undefined" not in ElementTree.tostring(root, encoding="unicode")
+        sizes = {float(size[:-2]) for element in root.iter() if (size := element.attrib.get("font-size"))}
+        assert min(sizes) >= 12.0
+
+
+SPEC = {
+    "description": 'says "<b>"',
+    "height": 90,
+    "data": {"values": [{"x": "</text><script>alert(1)</script>", "y": 1}, {"x": "javascript:alert(2)", "y": 2}]},
+    "mark": {"type": "bar", "clip": True},
+    "encoding": {
+        "x": {"field": "x", "type": "nominal"},
+        "y": {"field": "y", "type": "quantitative"},
+        "tooltip": {"field": "x"},
+    },
+}
+
+
+def test_an_svg_holds_shapes_and_escaped_text_alone():
+    made = drawing.svg(SPEC | {"encoding": SPEC["encoding"] | {"href": {"value": "http://127.0.0.1:9/"}}}, 300)
+    root = ElementTree.fromstring(made)
+    assert root.attrib["aria-label"] == 'says "<b>"'
+    for element in root.iter():
+        assert element.tag.split("}")[1] in {"svg", "g", "path", "line", "rect", "text", "tspan", "defs", "clipPath"}
+        assert not [name for name in element.attrib if name.startswith("on") or "href" in name]
+    assert "<script" not in made
+    assert any("script" in (element.text or "") for element in root.iter())
+
+
+def test_the_same_picture_is_the_same_text():
+    """The library counts its ids on; drawn twice without remembering, the text is the same all the same."""
+    assert drawing.svg(SPEC, 300) == drawing.svg(SPEC | {"usermeta": 1}, 300).replace(
+        re.search(r'id="(\w+)-', drawing.svg(SPEC | {"usermeta": 1}, 300)).group(1),
+        re.search(r'id="(\w+)-', drawing.svg(SPEC, 300)).group(1),
+    )
+
+
+def test_ids_of_two_drawings_never_clash():
+    first, second = drawing.svg(SPEC, 300), drawing.svg(SPEC, 301)
+    ids = [set(re.findall(r'id="([^"]+)"', made)) for made in (first, second)]
+    assert ids[0]
+    assert ids[1]
+    assert not ids[0] & ids[1]
+    for made, own in zip((first, second), ids, strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", made)) <= own
+
+
+def test_nothing_is_fetched():
+    with pytest.raises(InvalidInput, match=r"The picture cannot be drawn: .*not allowed"):
+        drawing.svg({**SPEC, "data": {"url": "http://127.0.0.1:9/x.json"}}, 300)
+
+
+def test_png_has_the_asked_size():
+    made = drawing.png(SPEC, 300, scale=2.0)
+    assert made[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(made[16:20], "big") == pytest.approx(600, abs=20)
+
+
+def test_bad_sizes_are_refused():
+    with pytest.raises(InvalidParameter, match="Parameter `width` must be between 50 and 10000 pixels, got 3 instead"):
+        drawing.svg(SPEC, 3)
+    with pytest.raises(InvalidParameter, match="Parameter `scale`"):
+        drawing.png(SPEC, 300, scale=0.0)
+
+
+def test_without_the_extra_one_sentence_says_how_to_get_it():
+    program = (
+        "import sys; sys.modules['vl_convert'] = None\n"
+        "from entropie import drawing\n"
+        "assert not drawing.available()\n"
+        "drawing.svg({}, 300)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "InvalidInput: Pictures need the extra `report`; run: pip install 'entropie[report]'" in done.stderr
+
+
+def contrast(first: str, second: str) -> float:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return math.fsum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colour", [*drawing.PALETTE, drawing.INK, drawing.GREY])
+def test_colours_can_be_read_on_white(colour):
+    assert contrast(colour, "#ffffff") >= 4.5
