@@ -18,13 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from entropie._version import __version__
-from entropie.attack.attackers import (
-    AttackerLevel,
-    KnownEvents,
-    attacker_levels,
-    by_known_events,
-    known_event_steps,
-)
+from entropie.attack.attackers import AttackerLevel, Attackers, Figure, KnownEvents, known_event_steps
 from entropie.attack.chance import by_content, dealt_anew, exchanged_targets
 from entropie.attack.identifying import identifying_items
 from entropie.attack.matchers import MATCHERS, matcher
@@ -59,6 +53,7 @@ __all__ = [
 SCHEMA = "entropie.assessment/1"
 LARGEST_THREADS = 256
 LONGEST_NAME = 80
+_FOR_FEW_EVENTS = "pitman_yor"
 MANY_PEOPLE = 20_000
 """Beyond so many people weaker and stronger attackers are run only where asked for: each costs a whole attack."""
 Progress = Callable[[str, float], None]
@@ -100,7 +95,7 @@ class Assessment:
     attacks                one per matcher, in the order asked for
     pie_bits               I(U;X) of one event of a person drawn at random, exact for these very data
     pie_null_bits          the same with all events dealt out anew: what chance alone shows with so few events each
-    by_known_events        the strongest matcher with fewer events to learn from, and last with all of them
+    by_known_events        the attack with fewer events to learn from, and last with all of them
     attacker_levels        weaker and stronger attackers than the one assessed
     identifying_items      which items carry how many of the pie_bits; none is named that fewer than ten people have
     convergence            bits against number of users for the strongest matcher, where asked for
@@ -133,10 +128,7 @@ class Assessment:
     @property
     def headline_error(self) -> Interval:
         """The best attack's error, with an interval that allows for its having been chosen among all of them."""
-        measures = self.best.measures
-        right = (1.0 - self.best.error) * measures.targets
-        low, high = wilson(right, measures.targets, 1.0 - (1.0 - LEVEL) / len(self.attacks))
-        return Interval(self.best.error, 1.0 - float(high), 1.0 - float(low))
+        return headline_error(self.attacks)
 
     @property
     def null_error(self) -> float | None:
@@ -305,7 +297,7 @@ def assess_prepared(
     run = _Run(split, prepared.knowledge, seed, replicates, threads, tell)
     attacks = tuple(run.attack(name, null_baseline) for name in dict.fromkeys(matchers))
     best = attacks[_strongest(attacks)]
-    known, levels = run.other_attackers(best, known_events)
+    known, levels = run.other_attackers(attacks, known_events)
     kept = keep_used_items(traces.take(split.users)) if split.dropped_users else None
     attacked = traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
@@ -367,21 +359,23 @@ class _Run:
         return Attack(name, self.knowledge, measures, null, clock.perf_counter() - begun)
 
     def other_attackers(
-        self, best: Attack, steps: Sequence[int] | None
+        self, attacks: Sequence[Attack], steps: Sequence[int] | None
     ) -> tuple[tuple[KnownEvents, ...], tuple[AttackerLevel, ...]]:
         """Who knows fewer events than assessed, and who knows the attacked ones."""
+        best = attacks[_strongest(attacks)]
         if steps is None:
             few = self.split.train.users <= MANY_PEOPLE
             steps = known_event_steps(self.split) if few else ()
         if not steps:
             return (), ()
-        known = by_known_events(best.matcher, self.split, steps, best.measures, **self._options())
+        # Few events favour other matchers than many; `pitman_yor` is the one made for few.
+        asked = {attack.matcher for attack in attacks} & {_FOR_FEW_EVENTS}
+        attackers = Attackers(tuple(dict.fromkeys((best.matcher, *asked))), self.split, **self._options())
+        assessed = Figure(best.matcher, headline_error(attacks), best.measures)
+        known = attackers.by_known_events(steps, assessed)
         if known[0].train_events != 1:
             return known, ()
-        levels = attacker_levels(
-            best.matcher, self.split, self.knowledge, best.measures, known[0].measures, **self._options()
-        )
-        return known, levels
+        return known, attackers.levels(self.knowledge, assessed, known[0].figure)
 
     def convergence(self, name: str) -> Convergence | None:
         """Bits against number of users."""
@@ -398,6 +392,14 @@ class _Run:
             return attack_all_pairs(matching, threads=self.threads).law
 
         return convergence(law_of, sizes, self.seed, replicates=self.replicates)
+
+
+def headline_error(attacks: Sequence[Attack]) -> Interval:
+    """The best attack's error, with an interval that allows for its having been chosen among all of them."""
+    best = attacks[_strongest(attacks)]
+    right = (1.0 - best.error) * best.measures.targets
+    low, high = wilson(right, best.measures.targets, 1.0 - (1.0 - LEVEL) / len(attacks))
+    return Interval(best.error, 1.0 - float(high), 1.0 - float(low))
 
 
 def _strongest(attacks: Sequence[Attack]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from entropie.attack.attackers import attacker_levels, by_known_events, known_event_steps
+from entropie.attack.attackers import Attackers, Figure, known_event_steps
 from entropie.attack.matchers import matcher
 from entropie.attack.measured import measured_attack
 from entropie.attack.scoring import attack
@@ -23,8 +23,8 @@ def habits() -> Split:
 
 
 def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Split) -> None:
-    whole = measured_attack("visit", habits.train, habits.target, replicates=10)
-    rows = by_known_events("visit", habits, (3, 1), whole, replicates=10)
+    whole = Figure.best({"visit": measured_attack("visit", habits.train, habits.target, replicates=10)})
+    rows = Attackers(("visit",), habits, replicates=10).by_known_events((3, 1), whole)
     assert [row.train_events for row in rows] == [1, 3, None]
     for row in rows[:2]:
         cut = Traces(
@@ -33,21 +33,22 @@ def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Spli
             200,
         )
         by_hand = attack(matcher("visit")(cut, habits.target))
-        assert row.measures.identification_error.value == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
-    errors = [row.measures.identification_error.value for row in rows]
+        assert row.figure.error.value == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
+    errors = [row.figure.error.value for row in rows]
     assert errors[0] > errors[-1] + 0.1  # favourites are learned: more events, fewer errors
 
 
 def test_levels_are_ordered_and_the_strong_one_holds_the_target(habits: Split) -> None:
-    whole = measured_attack("visit", habits.train, habits.target, replicates=10)
-    one = by_known_events("visit", habits, (1,), whole, replicates=10)[0].measures
-    levels = attacker_levels("visit", habits, "partial", whole, one, replicates=10)
+    attackers = Attackers(("visit",), habits, replicates=10)
+    whole = Figure.best({"visit": measured_attack("visit", habits.train, habits.target, replicates=10)})
+    one = attackers.by_known_events((1,), whole)[0].figure
+    levels = attackers.levels("partial", whole, one)
     assert [level.level for level in levels] == ["weak", "medium", "strong"]
-    errors = [level.measures.identification_error.value for level in levels]
+    errors = [level.figure.error.value for level in levels]
     assert errors[0] > errors[1] > errors[2]
     by_hand = attack(matcher("visit")(habits.target, habits.target))
     assert errors[2] == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
-    assert [level.level for level in attacker_levels("visit", habits, "maximum", whole, one)] == ["weak", "strong"]
+    assert [level.level for level in attackers.levels("maximum", whole, one)] == ["weak", "strong"]
 
 
 def test_clarity_is_the_gap_between_the_two_best(habits: Split) -> None:
@@ -61,5 +62,16 @@ def test_clarity_is_the_gap_between_the_two_best(habits: Split) -> None:
 
 def test_steps_stay_below_what_most_people_have(habits: Split) -> None:
     assert known_event_steps(habits) == (1, 2, 5, 10)
+    whole = Figure.best({"visit": measured_attack("visit", habits.train, habits.target, replicates=2)})
     with pytest.raises(InvalidParameter, match="at least 1"):
-        by_known_events("visit", habits, (0,), measured_attack("visit", habits.train, habits.target, replicates=2))
+        Attackers(("visit",), habits).by_known_events((0,), whole)
+
+
+def test_the_best_of_several_matchers_counts_and_its_interval_allows_for_the_choice(habits: Split) -> None:
+    found = {name: measured_attack(name, habits.train, habits.target, replicates=2) for name in ("markov", "visit")}
+    best = Figure.best(found)
+    assert best.matcher == min(found, key=lambda name: found[name].identification_error.value)
+    alone = found[best.matcher].identification_error
+    assert best.error.value == alone.value
+    assert best.error.low < alone.low
+    assert best.error.high > alone.high

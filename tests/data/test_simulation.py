@@ -315,7 +315,7 @@ def test_bad_parameters() -> None:
     with pytest.raises(InvalidParameter, match="`users` must be at most .* fit 32 bits"):
         simulate_traces("foursquare", 2**30)
     with pytest.raises(InvalidInput, match="simulate more people"):
-        simulate_traces("movielens", 10)
+        simulate_traces(plain(once=True, places_per_user=1.0), 100)
     with pytest.raises(InvalidParameter, match="`mean_events` must be above min_events"):
         plain(mean_events=10.0)
     with pytest.raises(InvalidParameter, match="`city_exponent` must be a number other than 1"):

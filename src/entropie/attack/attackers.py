@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from entropie.attack.measured import Tell, measured_attack
 from entropie.data.split import Knowledge, Split, first_events
+from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
-from entropie.measures.intervals import REPLICATES
+from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
 from entropie.measures.summary import Measures
 
-__all__ = ["AttackerLevel", "KnownEvents", "attacker_levels", "by_known_events", "known_event_steps"]
+__all__ = ["AttackerLevel", "Attackers", "Figure", "KnownEvents", "known_event_steps"]
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _USUAL_SHARE = 0.9
@@ -22,22 +23,38 @@ Level = Literal["weak", "medium", "strong"]
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """The best of the matchers tried, with an interval that allows for the choice."""
+
+    matcher: str
+    error: Interval
+    measures: Measures
+
+    @classmethod
+    def best(cls, found: dict[str, Measures]) -> Figure:
+        """Choose the matcher that names most people."""
+        name = min(found, key=lambda tried: _error(found[tried]))
+        measures, error = found[name], _error(found[name])
+        right = (1.0 - error) * measures.targets
+        low, high = wilson(right, measures.targets, 1.0 - (1.0 - LEVEL) / len(found))
+        return cls(name, Interval(error, 1.0 - float(high), 1.0 - float(low)), measures)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, keys as in assessment.json."""
+        return {"matcher": self.matcher, "identification_error": self.error.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
 class KnownEvents:
     """The attack of someone who knows so many first events of everybody; None: all events to learn from."""
 
     train_events: int | None
-    matcher: str
-    measures: Measures
+    figure: Figure
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
-        document = self.measures.to_json()
-        return {
-            "train_events": self.train_events,
-            "matcher": self.matcher,
-            "identification_error": document["identification_error"],
-            "pse_bits": document["pse_bits"],
-        }
+        bits = self.figure.measures.pse.to_json()
+        return {"train_events": self.train_events, **self.figure.to_json(), "pse_bits": bits}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +63,58 @@ class AttackerLevel:
 
     level: Level
     knows: str
-    matcher: str
-    measures: Measures
+    figure: Figure
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
-        error = self.measures.identification_error
-        return {
-            "level": self.level,
-            "knows": self.knows,
-            "matcher": self.matcher,
-            "identification_error": None if error is None else error.to_json(),
-        }
+        return {"level": self.level, "knows": self.knows, **self.figure.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Attackers:
+    """Attacks on one split by several matchers, the best of which counts."""
+
+    matchers: tuple[str, ...]
+    split: Split
+    seed: int = 0
+    replicates: int = REPLICATES
+    threads: int | None = None
+    tell: Tell | None = None
+
+    def by_known_events(self, steps: Sequence[int], whole: Figure) -> tuple[KnownEvents, ...]:
+        """Attack with the first events of each person's training alone; `whole` is the attack with all of them."""
+        rows = []
+        for known in sorted(set(steps)):
+            if known < 1:
+                raise InvalidParameter.of("known_events", "at least 1", known)
+            rows.append(KnownEvents(known, self._best(first_events(self.split.train, known), f"knowing {known}")))
+        return (*rows, KnownEvents(None, whole))
+
+    def levels(self, knowledge: Knowledge, assessed: Figure, one_event: Figure) -> tuple[AttackerLevel, ...]:
+        """Weak: one event of each person. Medium: what was assessed. Strong: the attacked events themselves."""
+        weak = AttackerLevel("weak", "One event of each person.", one_event)
+        everything = "The very events that are attacked, with names."
+        if knowledge == "maximum":
+            return (weak, AttackerLevel("strong", everything, assessed))
+        medium = AttackerLevel("medium", "The earlier events that the assessment lets her learn from.", assessed)
+        return (weak, medium, AttackerLevel("strong", everything, self._best(self.split.target, "knowing all")))
+
+    def _best(self, train: Traces, stage: str) -> Figure:
+        return Figure.best(
+            {
+                name: measured_attack(
+                    name,
+                    train,
+                    self.split.target,
+                    seed=self.seed,
+                    replicates=self.replicates,
+                    threads=self.threads,
+                    tell=self.tell,
+                    stage=f"{stage}: {name}",
+                )
+                for name in self.matchers
+            }
+        )
 
 
 def known_event_steps(split: Split) -> tuple[int, ...]:
@@ -66,63 +123,5 @@ def known_event_steps(split: Split) -> tuple[int, ...]:
     return tuple(step for step in _STEPS if step < usual)
 
 
-def by_known_events(
-    name: str,
-    split: Split,
-    steps: Sequence[int],
-    whole: Measures,
-    *,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    threads: int | None = None,
-    tell: Tell | None = None,
-) -> tuple[KnownEvents, ...]:
-    """Attack with the first events of each person's training alone; `whole` is the attack with all of them."""
-    rows = []
-    for known in sorted(set(steps)):
-        if known < 1:
-            raise InvalidParameter.of("known_events", "at least 1", known)
-        stage = f"knowing {known}: {name}"
-        measures = measured_attack(
-            name,
-            first_events(split.train, known),
-            split.target,
-            seed=seed,
-            replicates=replicates,
-            threads=threads,
-            tell=tell,
-            stage=stage,
-        )
-        rows.append(KnownEvents(known, name, measures))
-    return (*rows, KnownEvents(None, name, whole))
-
-
-def attacker_levels(
-    name: str,
-    split: Split,
-    knowledge: Knowledge,
-    assessed: Measures,
-    one_event: Measures,
-    *,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    threads: int | None = None,
-    tell: Tell | None = None,
-) -> tuple[AttackerLevel, ...]:
-    """Weak: one event of each person. Medium: what was assessed. Strong: the attacked events themselves."""
-    weak = AttackerLevel("weak", "One event of each person.", name, one_event)
-    strong = AttackerLevel("strong", "The very events that are attacked, with names.", name, assessed)
-    if knowledge == "maximum":
-        return (weak, strong)
-    medium = AttackerLevel("medium", "The earlier events that the assessment lets her learn from.", name, assessed)
-    most = measured_attack(
-        name,
-        split.target,
-        split.target,
-        seed=seed,
-        replicates=replicates,
-        threads=threads,
-        tell=tell,
-        stage=f"knowing all: {name}",
-    )
-    return (weak, medium, replace(strong, measures=most))
+def _error(measures: Measures) -> float:
+    return 1.0 if measures.identification_error is None else measures.identification_error.value

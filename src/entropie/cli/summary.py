@@ -41,7 +41,7 @@ def assessment_text(found: Assessment, name: str) -> str:
         output.paragraph(_null_sentence(found)),
     ]
     if len(found.by_known_events) > 1:
-        lines += ["", f"With {best.matcher}, by how much the attacker knows:", "", _known_events_table(found)]
+        lines += ["", "By how many events of each person the attacker knows:", "", _known_events_table(found)]
     if found.users < _FEW_PEOPLE:
         lines += ["", output.paragraph(f"With {found.users} people these numbers say little about any other people.")]
     if found.convergence is None and found.split.get("converge"):
@@ -183,16 +183,15 @@ def _null_sentence(found: Assessment) -> str:
 
 
 def _known_events_table(found: Assessment) -> str:
-    """How the strongest attack grows with the number of events known."""
+    """How the attack grows with the number of events known."""
+    most = found.split.get("train_events")
     rows = []
     for row in found.by_known_events:
-        error = row.measures.identification_error
-        assert error is not None
+        known = str(row.train_events or (f"all ({most})" if most else "all"))
+        figure, error = row.figure, row.figure.error
         interval = f"{output.percent(1.0 - error.high)} to {output.percent(1.0 - error.low)}"
-        known = f"all ({found.split['train_events']})" if found.split.get("train_events") else "all"
-        known = known if row.train_events is None else str(row.train_events)
-        rows.append([known, output.percent(1.0 - error.value), interval, _bits(row.measures)])
-    return output.table(["events known", "right", "95 % interval", "bits"], rows)
+        rows.append([known, figure.matcher, output.percent(1.0 - error.value), interval, _bits(figure.measures)])
+    return output.table(["events known", "matcher", "right", "95 % interval", "bits"], rows)
 
 
 def _exposure_sentence(best: Attack) -> str:

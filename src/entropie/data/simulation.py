@@ -77,6 +77,7 @@ class World:
     hour_choices: int = 1  # of so many earlier events, the one closest in the hour of the day
     move: float = 0.0  # share of people who begin anew somewhere in the middle: new home, new habits
 
+    min_places: int = 1  # there are, however few the people
     once: bool = False  # a catalogue instead of a map: every item at most once per person, no returns
     min_events: int = 10
     max_events: int = 5000
@@ -139,12 +140,13 @@ WORLDS: dict[str, World] = {
         places_per_user=58_098 / 185_107,
         users_per_cell=185_107 / 20,  # a cell is a genre
         cells_per_city=math.inf,
-        near_exponent=1.35,
-        near_offset=4.0,
-        city_exponent=1.35,
-        city_offset=60.0,
+        near_exponent=1.5,
+        near_offset=8.0,
+        city_exponent=1.5,
+        city_offset=50.0,
         near=0.3,
         travel=0.0,
+        min_places=3000,  # the shorter the list of films, the less unlike people can be
         once=True,
         first_second=789_609_600,  # 1995-01-09
         days=8_660,
@@ -254,9 +256,7 @@ class _Plan:
 
     def walk(self, first: int, last: int, items: NDArray[np.uint32], times: NDArray[np.int64]) -> None:
         """Fill in the events of people first..last-1."""
-        walk_people(
-            self.seed, _WALKS, first, last, self.offsets, self.geography, self.habits, self.hours, items, times
-        )
+        walk_people(self.seed, _WALKS, first, last, self.offsets, self.geography, self.habits, self.hours, items, times)
 
 
 def _plan(kind: str | World, users: int | None, seed: int) -> _Plan:
@@ -309,14 +309,13 @@ def _geography(world: World, users: int) -> Geography:
     cities = max(1, round(cells / world.cells_per_city))
     sizes = np.cumsum(np.arange(1.0, cities + 1.0) ** -world.city_size_exponent)
     first_cells = np.unique(np.concatenate([[0], np.rint(sizes / sizes[-1] * cells)]).astype(np.int64))
-    growth = users / world.users if world.once else 1.0  # so that the best-known films keep their share of people
     return Geography(
         first_cells,
-        max(1, math.ceil(world.places_per_user * users / cells)),
+        math.ceil(max(world.places_per_user * users, world.min_places) / cells),
         world.near_exponent,
-        world.near_offset * growth,
+        world.near_offset,
         world.city_exponent,
-        world.city_offset * growth,
+        world.city_offset,
     )
 
 

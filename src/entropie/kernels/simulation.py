@@ -31,7 +31,8 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _U27, _U30, _U31, _U11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
 _TO_UNIT = 2.0**-53
-_TRIES = 64  # draws for a place not seen before; after that a neighbour of the last one drawn
+_TRIES = 64  # draws for a place not seen before
+_MOST_NEW = 0.98  # nobody explores always
 _DAY_SECONDS = 86_400
 
 
@@ -165,7 +166,7 @@ def _hour_distance(one, other):
 
 @njit(nogil=True, cache=True)
 def _explore(state, home, city, geography, habits):
-    """A place by its fame: near home, in the city, or in another city. Six draws."""
+    """A place by its fame: near home, in the city, or in another city. Four draws."""
     first_cells = geography.first_cells
     kind = _unit(state + _GOLDEN)
     u = _unit(state + np.uint64(2) * _GOLDEN)
@@ -185,11 +186,27 @@ def _explore(state, home, city, geography, habits):
 
 
 @njit(nogil=True, cache=True)
-def _seen(place, known, distinct):
-    for i in range(distinct):
+def _seen(place, known):
+    for i in range(len(known)):  # a person knows some tens of places: a scan beats a table
         if known[i] == place:
             return True
     return False
+
+
+@njit(nogil=True, cache=True)
+def _new_place(state, home, city, geography, habits, known):
+    """A place not in `known` and True; if many draws find none, a known one and False, or the next free one."""
+    place = np.int64(0)
+    for _ in range(_TRIES):
+        state, place = _explore(state, home, city, geography, habits)
+        if not _seen(place, known):
+            return state, place, True
+    if not habits.once:
+        return state, place, False
+    pool = geography.first_cells[-1] * geography.places_per_cell
+    while _seen(place, known):
+        place = (place + 1) % pool
+    return state, place, True
 
 
 @njit(nogil=True, cache=True)
@@ -239,17 +256,9 @@ def _walk(state, geography, habits, times, items, known):
             begun, before, anchor, memory = i, distinct, i, -1
         state += _GOLDEN
         known_here = distinct - before
-        if i == begun or habits.once or _unit(state) < min(explore * known_here**-habits.fatigue, 0.98):
-            place = 0
-            for _ in range(_TRIES):
-                state, place = _explore(state, home, city, geography, habits)
-                if not _seen(place, known, distinct):
-                    break
-            if habits.once:
-                pool = cells * geography.places_per_cell
-                while _seen(place, known, distinct):
-                    place = (place + 1) % pool
-            if not _seen(place, known, distinct):
+        if i == begun or habits.once or _unit(state) < min(explore * known_here**-habits.fatigue, _MOST_NEW):
+            state, place, new = _new_place(state, home, city, geography, habits, known[:distinct])
+            if new:
                 known[distinct] = place
                 distinct += 1
             items[i] = place

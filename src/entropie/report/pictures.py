@@ -139,11 +139,11 @@ def det(document: Document, width: int) -> list[Spec]:
         layers.append(layer(rows, band, x=x, y={**y, "field": "low"}, y2={"field": "high"}))
     else:
         known_rates = [row for row in document.value(f"{path}.frr_at_far") if row["frr"] is not None]
-        ends = [
+        spans = [
             {"x": _z(row["far"], lowest_x), "low": _z(row["low"], lowest_y), "high": _z(row["high"], lowest_y)}
             for row in known_rates
         ]
-        layers.append(whisker(ends, True, x, {**y, "field": "low"}))
+        layers.append(whisker(spans, True, x, {**y, "field": "low"}))
     layers.append(layer(rows, line, x=x, y=y, order={"field": "place"}))
     text = "Detection error trade-off of the strongest attack, with dashed reference lines."
     return [layered(text, 380 if width > NARROW else 320, layers)]
@@ -216,15 +216,15 @@ def ranks(document: Document, width: int) -> list[Spec]:
     x["axis"] = {**x["axis"], "format": ",d", "tickCount": 4, "grid": True}
     x["axis"]["values"] = [10**power for power in range(int(math.log10(users)) + 1)]
     y = share("share", "Right person among them")
-    ends = [
+    spans = [
         {"k": entry["k"], "share": 1 - entry["error"], "low": 1 - entry["high"], "high": 1 - entry["low"]}
         for entry in document.get(f"{path}.top_k") or []
     ]
     layers = [
         dashed_line([{"k": k, "share": k / users} for k, _ in curve], x, y),
-        whisker(ends, True, x, {**y, "field": "low"}),
+        whisker(spans, True, x, {**y, "field": "low"}),
         layer([{"k": k, "share": value} for k, value in curve], {"type": "line", "point": False}, x=x, y=y),
-        layer(ends, "point", x=x, y=y),
+        layer(spans, "point", x=x, y=y),
     ]
     return [layered("Share of people whose right name is among the k best candidates.", 260, layers)]
 
@@ -256,10 +256,8 @@ def bits(document: Document, width: int) -> list[Spec]:
     rows: Rows = [{"what": here, "bits": found["resolvable"] if over else found["value"]}]
     y = ordered("what", None, order, labelExpr=TWO_LINES, ticks=False)
     x = quantity("bits", "Bits about who a person is")
-    x["scale"] = {
-        "domainMin": 0,
-        "domainMax": 5.0 * math.ceil(max(24.0, found["resolvable"], found["value"] + 1) / 5.0),
-    }
+    largest = max(24.0, found["resolvable"], rows[0]["bits"] + 1.0)
+    x["scale"] = {"domain": [0, 5.0 * math.ceil(largest / 5.0)]}
     single: Rows = [{"what": one, "bits": document.value("pie_bits")}]
     marks: Rows = [
         {"what": name, "bits": document.value("name_bits")},
@@ -274,8 +272,8 @@ def bits(document: Document, width: int) -> list[Spec]:
         layer(others, {"type": "point", "shape": "square", "color": GREY, "size": 80}, x=x, y=y),
     ]
     if not over:
-        ends: Rows = [{"what": here, "low": found["low"], "high": found["high"]}]
-        layers.insert(0, whisker(ends, False, y, {**x, "field": "low"}))
+        spans: Rows = [{"what": here, "low": found["low"], "high": found["high"]}]
+        layers.insert(0, whisker(spans, False, y, {**x, "field": "low"}))
     return [layered("Bits of these data on one scale with published biometric references.", 320, layers)]
 
 

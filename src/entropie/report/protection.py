@@ -93,14 +93,7 @@ def guarantee(document: Document, width: int) -> list[Spec]:
     layers = [
         layer(diagonal, area, x=x, y=y, y2={"field": "top"}),
         dashed_line(diagonal, x, y, INK),
-        layer(
-            rows,
-            {"type": "rule", "strokeWidth": 2},
-            x=x,
-            y={**y, "field": "low"},
-            y2={"field": "high"},
-            color=by["color"],
-        ),
+        whisker(rows, True, x, {**y, "field": "low"}, color=by["color"]),
         layer(rows, {"type": "point", "size": 80}, x=x, y=y, **by),
         *_recommended(rows, x, y),
     ]
