@@ -376,3 +376,16 @@ def test_the_frontier_has_one_recommended_point():
         assert all(a.epsilon > b.epsilon for a, b in itertools.pairwise(curve))
     document = [point.to_json() for point in points]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_a_random_event_that_says_little_does_not_excuse_a_first_event_that_says_all():
+    """Everybody begins with an event of her own and then does what all do: the first event names her."""
+    people, length = 60, 30
+    rows = np.full((people, length), people, np.uint32)
+    rows[:, 0] = np.arange(people)
+    traces = Traces(np.arange(people + 1) * length, rows.ravel(), people + 1)
+    split = split_traces(traces, rule="history", train_events=5)
+    found = protect(traces, split, 0.9, replicates=10, repetitions=2)
+    assert found.goal.error_known_all > 0.9  # an event drawn at random is nearly always the common one
+    assert found.goal.error_measured == 0.0
+    assert found.goal.noise_needed

@@ -230,7 +230,8 @@ def _goal(traces: Traces, senders: Senders, wanted_error: float, plain: AttackFi
     basis: Basis | None = None
     if of_any_data >= wanted:
         basis = "all data"
-    elif max(from_pie, known_all or 0.0) >= wanted:
+    elif max(from_pie, known_all or 0.0) >= wanted <= plain.identification_error.value:
+        # The first event may say more than one drawn at random: then the attack counts.
         basis = "these data"
     elif measured >= wanted:
         basis = "measured"
@@ -244,7 +245,8 @@ def _goal_sentence(goal: ProtectionGoal, plain: AttackFigure, users: int, report
     bits = f"{one} {goal.pie_bits:.2f} bits about who did it; {math.log2(users):.2f} bits name anybody here."
     promised = f"by Fano's inequality that leaves an error of at least {_percent(goal.error_from_pie)}"
     if goal.error_known_all is not None:
-        promised += f", exactly {_percent(goal.error_known_all)} for an attacker who knows everybody's habits"
+        exact = _percent(goal.error_known_all)
+        promised += f", exactly {exact} for an event drawn at random and an attacker who knows all habits"
     ours = f"our own attack on pseudonyms erred in {_percent(error.value)} ({_ends(error)}, 95 % interval)"
     meets = {
         "all data": f"No noise is needed for {wanted}: there are so few items that pseudonyms alone leave an error "
@@ -277,7 +279,7 @@ def _pseudonyms_row(senders: Senders, figure: AttackFigure, goal: ProtectionGoal
     )
     if goal.error_of_any_data > 0.0:
         sentence += f" No attacker can beat {_percent(1.0 - goal.error_of_any_data)} on average (proved)."
-    elif goal.error_known_all is not None:
+    elif goal.error_known_all is not None and goal.error_known_all < figure.identification_error.value:
         sentence += (
             " Nothing is proved about all attackers; one who knew everybody's habits would get "
             f"{_percent(1.0 - goal.error_known_all)}."
