@@ -60,7 +60,7 @@ def test_the_document_is_plain_and_complete(users: int, shift: float) -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert list(document) == [
         "users", "targets", "impostors", "identification_error", "guessing_error", "lift", "top_k", "pse_bits",
-        "pse_finite_bits", "pse_paper_bits", "equal_error_rate", "det", "frr_at_far",
+        "pse_finite_bits", "pse_paper_bits", "equal_error_rate", "det", "det_band", "frr_at_far",
         "laws", "rank_curve", "exposure",
     ]  # fmt: skip
     assert list(document["pse_bits"]) == ["value", "low", "high", "resolvable", "unmatched_genuine_share"]

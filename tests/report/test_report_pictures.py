@@ -82,13 +82,14 @@ def test_det_axes_are_normal_deviates(document, best):
 
 def test_det_band_is_drawn_where_the_document_has_one(document, best):
     changed = documents.full()
-    curve = changed["attacks"][changed["strongest"]]["det"]
-    curve[:] = [[far, frr, frr * 0.9, min(1.0, frr * 1.1)] for far, frr in curve]
+    attack = changed["attacks"][changed["strongest"]]
+    curve = attack["det"]
+    spread = attack["det_band"] = [[frr * 0.9, min(1.0, frr * 1.1)] for _, frr in curve]
     (spec,) = drawn("det", changed)
     band = rows(spec, "area")
     middle = next(i for i, point in enumerate(curve) if 0.01 < point[1] < 0.5)
-    assert NORMAL.cdf(band[middle]["low"]) == pytest.approx(curve[middle][2])
-    assert NORMAL.cdf(band[middle]["high"]) == pytest.approx(curve[middle][3])
+    assert NORMAL.cdf(band[middle]["low"]) == pytest.approx(spread[middle][0])
+    assert NORMAL.cdf(band[middle]["high"]) == pytest.approx(spread[middle][1])
 
 
 def test_reference_lines_are_two_normal_laws(document):

@@ -176,6 +176,8 @@ def _run(
         progress("reading", 0.0)
         source = events() if callable(events) else events
         prepared = prepare(source, threads=threads, progress=progress, **reading)
+        if callable(events):
+            prepared.input_facts["source"] = name
         gate.declared.check_population(max(prepared.split.train.users, prepared.input_facts["users"]))
         shared: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
         found = assess_prepared(prepared, begun=begun, **attack_options, **shared)

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from entropie.data.split import Split
-from entropie.levers.obfuscation import Senders, best_hashing, best_response, measure_utility, sampled_credit
+from entropie.levers.obfuscation import (
+    REPETITIONS,
+    Senders,
+    best_hashing,
+    best_response,
+    measure_utility,
+    sampled_credit,
+)
 from entropie.measures.identification import identification_error
 from entropie.measures.intervals import Interval
 from entropie.mechanisms.local_hashing import LocalHashing
@@ -19,7 +26,6 @@ from entropie.theory import checks
 __all__ = ["WANTED_ERRORS", "FrontierPoint", "frontier"]
 
 WANTED_ERRORS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-_REPETITIONS = 10
 _ATTACKED = 2000  # people attacked at every point; their number sets the interval, everybody is a candidate
 Progress = Callable[[str, float], None]
 
@@ -63,7 +69,7 @@ def frontier(
     threads: int | None = None,
     reports_per_user: int = 1,
     max_epsilon: float | None = None,
-    repetitions: int = _REPETITIONS,
+    repetitions: int = REPETITIONS,
     progress: Progress | None = None,
 ) -> tuple[FrontierPoint, ...]:
     """What each mechanism costs at several promised errors, those out of reach left out.

@@ -70,6 +70,11 @@ class DetCurve:
         curve = self.thinned(points)
         return [[float(far), float(frr)] for far, frr in zip(curve.far, curve.frr, strict=True)]
 
+    def band_to_json(self, points: int = CURVE_POINTS) -> list[list[float]]:
+        """The interval's ends of FRR at the same points."""
+        curve = self.thinned(points)
+        return [[float(low), float(high)] for low, high in zip(curve.frr_low, curve.frr_high, strict=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class EqualErrorRate:

@@ -96,6 +96,7 @@ class Measures:
             "pse_paper_bits": None if self.pse_paper is None else self.pse_paper.to_json(),
             "equal_error_rate": self.eer.to_json(),
             "det": self.det.to_json(),
+            "det_band": self.det.band_to_json(),
             "frr_at_far": [rate.to_json() for rate in self.frr_at_far],
             "laws": self.laws.to_json(),
             "rank_curve": [list(point) for point in self.rank_curve],

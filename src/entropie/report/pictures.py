@@ -122,6 +122,7 @@ def det(document: Document, width: int) -> list[Spec]:
     if not document.has(f"{path}.det"):
         return []
     curve = document.value(f"{path}.det")
+    spread = document.value(f"{path}.det_band") if document.has(f"{path}.det_band") else None
     lowest_x = _decade(1.0 / document.value(f"{path}.impostors"))
     lowest_y = _decade(1.0 / document.value(f"{path}.targets"))
     x = _deviate("x", "Strangers accepted", lowest_x, _FEW_TICKS if width <= NARROW else _TICKS)
@@ -129,12 +130,12 @@ def det(document: Document, width: int) -> list[Spec]:
     rows: Rows = []
     for place, point in enumerate(curve):
         row = {"place": place, "x": _z(point[0], lowest_x), "y": _z(point[1], lowest_y)}
-        if len(point) == 4:
-            row |= {"low": _z(point[2], lowest_y), "high": _z(point[3], lowest_y)}
+        if spread is not None:
+            row |= {"low": _z(spread[place][0], lowest_y), "high": _z(spread[place][1], lowest_y)}
         rows.append(row)
     line = {"type": "line", "interpolate": "step-before", "clip": True, "color": BLUE}
     layers = [*_reference_lines(x, y, lowest_x)]
-    if len(curve[0]) == 4:
+    if spread is not None:
         band = {"type": "area", "interpolate": "step-after", "clip": True, "color": BLUE, "opacity": 0.2}
         layers.append(layer(rows, band, x=x, y={**y, "field": "low"}, y2={"field": "high"}))
     else:
