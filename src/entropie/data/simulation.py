@@ -26,7 +26,7 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.simulation import Geography, Habits, draw_uniforms, mark_items, relabel_items, walk_people
 from entropie.theory import checks
 
-__all__ = ["WORLDS", "Simulated", "World", "find_world", "simulate_file", "simulate_traces"]
+__all__ = ["WORLDS", "Simulated", "World", "event_law", "find_world", "simulate_file", "simulate_traces"]
 
 Progress = Callable[[float], None]
 """Called with the share that is done."""
@@ -290,8 +290,9 @@ def event_law(world: World, at_most: int) -> NDArray[np.float64]:
 
     def law(centre: float) -> NDArray[np.float64]:
         scaled = (edges - centre) / (world.sigma_events * math.sqrt(2.0))
-        mass = np.diff(np.array([math.erf(value) for value in scaled]))
-        return mass / mass.sum()
+        mass: NDArray[np.float64] = np.diff(np.array([math.erf(value) for value in scaled]))
+        mass /= mass.sum()
+        return mass
 
     low, high = math.log(world.min_events) - 4.0 * world.sigma_events, math.log(most)
     for _ in range(60):

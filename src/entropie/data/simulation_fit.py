@@ -31,7 +31,8 @@ class FitTable:
     repeated_transitions  share of all steps from an item to the next that the same person made before
     same_item_again       share of all steps that stay at the item
     favourite_share       share of a person's events at her most frequent item, mean
-    same_hour_share       share of returns in the same or a neighbouring hour of the day as the last visit; None without times
+    same_hour_share       share of returns within one hour of the day of the last visit, by the clock's full hours;
+                          None without times
     """
 
     users: int
@@ -129,7 +130,7 @@ class _Block:
         return int(np.count_nonzero(self.pairs[1:] == self.pairs[:-1]))
 
     def returns(self, times: NDArray[np.int64]) -> tuple[int, int]:
-        """How many events are at an item visited before, and of them, in the same hour of the day as the last visit, or the next to it."""
+        """How many events are at an item visited before; how many of them within one hour of the last visit there."""
         order = np.argsort(self.pairs, kind="stable")
         again = self.pairs[order[1:]] == self.pairs[order[:-1]]
         hours = times % _DAY_SECONDS // 3600

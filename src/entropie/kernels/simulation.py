@@ -187,8 +187,8 @@ def _explore(state, home, city, geography, habits):
 
 @njit(nogil=True, cache=True)
 def _seen(place, known):
-    for i in range(len(known)):  # a person knows some tens of places: a scan beats a table
-        if known[i] == place:
+    for other in known:  # noqa: SIM110 (compiled; and a person knows some tens of places: a scan beats a table)
+        if other == place:
             return True
     return False
 
