@@ -40,6 +40,8 @@ HABITS = Habits(
     hour_choices=3,
     near=0.6,
     travel=0.15,
+    fame=0.1,
+    famous_places=7,
     reach=0.8,
     once=False,
     first_second=1_333_411_200,
@@ -103,7 +105,9 @@ class Person:
             row, column = round(far * math.sin(2 * math.pi * v)), round(far * math.cos(2 * math.pi * v))
             cell = city[(self.home - city[0] + row * side + column) % len(city)]
             return cell * g.places_per_cell + self.rank(w, g.places_per_cell, g.near_exponent, g.near_offset)
-        if kind >= 1 - h.travel:
+        if kind >= 1 - h.fame:
+            return self.rank(w, min(h.famous_places, self.cities[-1].stop), g.city_exponent, 1.0) * g.places_per_cell
+        if kind >= 1 - h.fame - h.travel:
             city = self.city_of(int(u * self.cities[-1].stop))
         rank = self.rank(w, len(city) * g.places_per_cell, g.city_exponent, g.city_offset)
         return city[rank % len(city)] * g.places_per_cell + rank // len(city)

@@ -15,6 +15,7 @@ from entropie.cli.gate import compare
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.promises import calibrate, guarantee
 from entropie.cli.report import report
+from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
@@ -45,6 +46,7 @@ for command in (
     obfuscate,
     estimate,
     simulate,
+    reproduce,
 ):
     cli.add_command(command)
 

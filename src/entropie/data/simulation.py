@@ -64,6 +64,8 @@ class World:
 
     near: float  # share of explorations near home; the others are in the city at large
     travel: float  # share of explorations in another city
+    fame: float = 0.0  # share of explorations of places known all over the world
+    famous_places: int = 200
     reach: float = 1.0  # tail exponent of the distance from home, in cells
 
     explore: float = 1.0
@@ -109,6 +111,7 @@ _PEOPLE = World(
     city_offset=4.2,
     near=0.75,
     travel=0.03,
+    fame=0.065,
     reach=0.62,
     explore=1.0,
     fatigue=0.22,
@@ -122,7 +125,7 @@ _PEOPLE = World(
     move=0.29,
 )
 
-_CITY = replace(_PEOPLE, cells_per_city=math.inf, travel=0.0, min_place_events=10)
+_CITY = replace(_PEOPLE, cells_per_city=math.inf, travel=0.0, fame=0.0, min_place_events=10)
 
 WORLDS: dict[str, World] = {
     "foursquare": _PEOPLE,
@@ -335,6 +338,8 @@ def _habits(world: World) -> Habits:
         hour_choices=world.hour_choices,
         near=world.near,
         travel=world.travel,
+        fame=world.fame,
+        famous_places=world.famous_places,
         reach=world.reach,
         once=world.once,
         first_second=world.first_second,

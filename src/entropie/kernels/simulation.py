@@ -63,6 +63,8 @@ class Habits(NamedTuple):
     hour_choices: int
     near: float
     travel: float
+    fame: float
+    famous_places: int
     reach: float
     once: bool
     first_second: int
@@ -166,7 +168,7 @@ def _hour_distance(one, other):
 
 @njit(nogil=True, cache=True)
 def _explore(state, home, city, geography, habits):
-    """A place by its fame: near home, in the city, or in another city. Four draws."""
+    """A place by its fame: near home, in the city, in another city, or known all over the world. Four draws."""
     first_cells = geography.first_cells
     kind = _unit(state + _GOLDEN)
     u = _unit(state + np.uint64(2) * _GOLDEN)
@@ -178,7 +180,10 @@ def _explore(state, home, city, geography, habits):
     if kind < habits.near:
         cell = first_cells[city] + near_cell(home - first_cells[city], cells, u, v, habits.reach)
         return state, cell * places + power_law_rank(w, places, geography.near_exponent, geography.near_offset)
-    if kind >= 1.0 - habits.travel:
+    if kind >= 1.0 - habits.fame:  # the famous places are the best-known ones of as many cells
+        most = min(habits.famous_places, first_cells[-1])
+        return state, power_law_rank(w, most, geography.city_exponent, 1.0) * places
+    if kind >= 1.0 - habits.fame - habits.travel:
         city = _city_of(np.int64(u * first_cells[-1]), first_cells)
         cells = first_cells[city + 1] - first_cells[city]
     rank = power_law_rank(w, cells * places, geography.city_exponent, geography.city_offset)

@@ -1,0 +1,120 @@
+"""Attacks of the figures on identification: one step from traces to bits and errors, shared by several figures."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from entropie.attack.measured import attack_outcome
+from entropie.attack.scoring import AttackOutcome
+from entropie.data.prepare import Rule
+from entropie.data.split import Knowledge, Split, split_traces
+from entropie.measures.det import det_curve, equal_error_rate
+from entropie.measures.divergence import divergence, finite_divergence
+from entropie.measures.identification import identification_error
+from entropie.measures.nearest_neighbour import JITTER, paper_estimate
+from entropie.paper.settings import Settings
+from entropie.paper.sources import Kind, at_least, sample, source
+from entropie.paper.steps import Step
+
+__all__ = ["attack_step", "attacked", "measured", "measured_traces"]
+
+WIDE = 10.0
+"""How many times wider the noise is whose effect on the paper's estimate is shown."""
+
+
+def attack_step(
+    kind: Kind,
+    matcher: str,
+    knowledge: Knowledge,
+    *,
+    users: int,
+    target_events: int | None = None,
+    train_events: int | None = None,
+    min_events: int = 0,
+    det: bool = False,
+) -> Step:
+    """The step of one attack; steps with equal arguments are the same step."""
+    events = "whole" if target_events is None else str(target_events)
+    known = "" if train_events is None else f", {train_events} known"
+    name = f"{kind}: {matcher}, {knowledge} knowledge, {events} attacked{known}, {users} people"
+    arguments = {
+        "kind": kind,
+        "matcher": matcher,
+        "knowledge": knowledge,
+        "users": users,
+        "target_events": target_events,
+        "train_events": train_events,
+        "min_events": min_events,
+        "det": det,
+    }
+    return Step(f"{name}, curve" if det else name, attacked, arguments, _seconds(users, target_events, min_events))
+
+
+def _seconds(users: int, target_events: int | None, min_events: int) -> float:
+    """About how long an attack takes: all pairs of whole traces grow with the square, few events hardly overlap."""
+    if min_events:
+        return 0.5  # few people have so many
+    return 0.3 + (1.5 * (users / 4_000) ** 2 if target_events is None else users / 80_000)
+
+
+def attacked(
+    settings: Settings,
+    *,
+    kind: Kind,
+    matcher: str,
+    knowledge: Knowledge,
+    users: int,
+    target_events: int | None,
+    train_events: int | None,
+    min_events: int,
+    det: bool,
+) -> dict[str, Any]:
+    """Attack so many people of one kind of data, all pairs of them."""
+    people = at_least(source(settings, kind).traces, min_events)
+    chosen = sample(people, users, settings.seed)
+    rule: Rule = "halves" if kind == "check-ins" else "history"
+    split = split_traces(chosen, rule=rule, knowledge=knowledge, target_events=target_events, train_events=train_events)
+    return {**measured_traces(settings, matcher, split, det), "people_to_choose_from": people.users}
+
+
+def measured_traces(settings: Settings, matcher: str, split: Split, det: bool = False) -> dict[str, Any]:
+    """Attack every target of a split."""
+    outcome = attack_outcome(matcher, split.train, split.target, threads=settings.threads)
+    return measured(outcome, split.train.users, settings, det)
+
+
+def measured(outcome: AttackOutcome, users: int, settings: Settings, det: bool = False) -> dict[str, Any]:
+    """Bits and errors of an attack, as plain values.
+
+    `pse_bits` is the estimate from the exact law of all pairs, `pse_paper_bits` the paper's own way with one impostor
+    score per person, `pse_paper_wide_bits` the same with ten times the noise: where the two differ by log2 10 = 3.32
+    bits the noise sets the value. `resolvable_bits` is the most that so many impostor scores can show.
+    """
+    law, replicates = outcome.law, settings.scale.replicates
+    seeds = np.random.SeedSequence(settings.seed).spawn(3)
+    for_pse, for_finite, for_eer = (np.random.default_rng(seed) for seed in seeds)
+    error = identification_error(outcome.credit)
+    pse = divergence(law, for_pse, replicates=replicates)
+    found: dict[str, Any] = {
+        "users": users,
+        "name_bits": math.log2(users),
+        "error": error.value,
+        "error_low": error.low,
+        "error_high": error.high,
+        "pse_bits": pse.value_bits,
+        "pse_low_bits": pse.low_bits,
+        "pse_high_bits": pse.high_bits,
+        "resolvable_bits": pse.resolvable_bits,
+        "unmatched_share": pse.unmatched_genuine_share,
+        "pse_finite_bits": finite_divergence(law, users, for_finite, replicates=replicates).value,
+        "pse_paper_bits": paper_estimate(law, settings.seed).value_bits,
+        "pse_paper_wide_bits": paper_estimate(law, settings.seed, jitter=WIDE * JITTER).value_bits,
+    }
+    if det:
+        rate = equal_error_rate(law, for_eer, replicates=replicates)
+        found |= {"equal_error": rate.value, "equal_error_low": rate.low, "equal_error_high": rate.high}
+        found["det"] = det_curve(law).to_json()
+    return found

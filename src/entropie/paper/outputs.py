@@ -1,0 +1,176 @@
+"""Files of a reproduction: a table as CSV and JSON and pictures per figure, captions, and one page of all results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from entropie import drawing
+from entropie._version import __version__
+from entropie.atomic import replacing
+from entropie.paper.charts import WIDTH, Rows
+from entropie.paper.figure import Figure
+from entropie.paper.origins import PREFIX
+from entropie.paper.published import SOURCE
+from entropie.paper.settings import Settings
+from entropie.paper.steps import Done
+
+__all__ = ["caption", "csv_text", "machine", "markdown_table", "results_page", "write_figure", "write_text"]
+
+
+def write_figure(figure: Figure, rows: Rows, found: str, settings: Settings, out: Path) -> list[str]:
+    """Write figN.csv, figN.json and, where pictures can be drawn, figN.svg and figN.png; names of what was written."""
+    stem = f"fig{figure.name}" if figure.name.isdigit() else figure.name
+    document = {
+        "figure": figure.name,
+        "title": figure.title,
+        "paper_claim": figure.claim,
+        "finding": found,
+        "source_of_published_numbers": SOURCE,
+        "scale": settings.scale.name,
+        "seed": settings.seed,
+        "rows": rows,
+    }
+    write_text(out / f"{stem}.csv", csv_text(rows))
+    write_text(out / f"{stem}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    written = [f"{stem}.csv", f"{stem}.json"]
+    if drawing.available():
+        for suffix, spec in figure.specs(rows).items():
+            write_text(out / f"{stem}{suffix}.svg", drawing.svg(spec, WIDTH) + "\n")
+            with replacing(out / f"{stem}{suffix}.png") as hidden:
+                hidden.write_bytes(drawing.png(spec, WIDTH))
+            written += [f"{stem}{suffix}.svg", f"{stem}{suffix}.png"]
+    return written
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    with replacing(path) as hidden:
+        hidden.write_text(text, encoding="utf-8", newline="")
+
+
+def csv_text(rows: Rows) -> str:
+    """The rows for a spreadsheet; text that it would take for a formula gets a quote mark."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_safe_cell(row.get(column)) for column in columns])
+    return text.getvalue()
+
+
+def _safe_cell(cell: object) -> object:
+    if cell is None:
+        return ""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else cell
+
+
+def caption(figure: Figure, found: str) -> str:
+    """The paper's claim and what was found."""
+    title = f"Figure {figure.name}. {figure.title}" if figure.name.isdigit() else figure.title
+    claim = f"*The paper:* {figure.claim}\n\n" if figure.claim else ""
+    return f"## {title}\n\n{claim}*Found:* {found}\n"
+
+
+_READING = (
+    "Bits are PSE, I(U;S): `pse_bits` from the exact law of all pairs (95 % interval over people), `pse_paper_bits` in "
+    "the paper's way (one impostor score per person, noise to break ties), `resolvable_bits` the most that so many "
+    "impostor scores can show, `unmatched_share` the people beside whom no impostor scores: for them the bits are a "
+    "lower bound. `error` is the share of people named wrongly. `l2` is the sum of squared errors of estimated shares."
+)
+
+
+def _sizes(settings: Settings) -> str:
+    scale = settings.scale
+    return (
+        f"Scale `{scale.name}`: {scale.users:,} people with check-ins, {scale.raters:,} with rating histories; whole "
+        f"traces are attacked for {scale.sampled:,} people chosen by a hash of their number."
+    )
+
+
+def results_page(
+    parts: Sequence[tuple[Figure, Rows, str]], steps: Sequence[Done], settings: Settings, command: str
+) -> str:
+    """One page with every caption and table, the machine, and seconds and memory per step."""
+    lines = [
+        "# The paper, reproduced",
+        "",
+        f"Printed by `{command}` on {machine()}. {_sizes(settings)} Published numbers: {SOURCE}.",
+        "",
+        _READING,
+        "",
+    ]
+    data = [step.result for step in steps if step.name.startswith(PREFIX)]
+    if data:
+        lines += [markdown_table(data, ("data", "source", "people", "items", "events")), ""]
+    for figure, rows, found in parts:
+        lines += [caption(figure, found), markdown_table(_thinned(rows, figure.shown), figure.shown), ""]
+    seconds = math.fsum(step.seconds for step in steps)
+    peak = max((step.peak_bytes for step in steps), default=0)
+    lines += [
+        "## Steps",
+        "",
+        f"{len(steps)} steps, {seconds:.0f} s in all, at most {peak / 2**30:.1f} GB in use.",
+        "",
+        markdown_table(
+            [
+                {
+                    "step": step.name,
+                    "seconds": f"{step.seconds:.1f}",
+                    "peak memory": f"{step.peak_bytes / 2**30:.2f} GB",
+                }
+                for step in steps
+            ],
+            ("step", "seconds", "peak memory"),
+        ),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def markdown_table(rows: Rows, columns: Sequence[str]) -> str:
+    """The rows as a table; columns that are empty throughout are left out."""
+    used = [column for column in columns if any(row.get(column) is not None for row in rows)]
+    head = [f"| {' | '.join(used)} |", f"|{'|'.join('---' for _ in used)}|"]
+    return "\n".join([*head, *(f"| {' | '.join(_shown(row.get(column)) for column in used)} |" for row in rows)])
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(value, float):
+        return str(value).replace("|", "\\|")
+    if 1e-7 < 1.0 - value < 1e-3:
+        return f"{value:.7f}"
+    return f"{value:.4g}"
+
+
+def _thinned(rows: Rows, columns: Sequence[str]) -> Rows:
+    """Rows that differ in what is shown."""
+    seen: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        seen.setdefault(json.dumps([row.get(column) for column in columns]), row)
+    return list(seen.values())
+
+
+def machine() -> str:
+    """Cores, processor and language, by name."""
+    name = platform.processor() or platform.machine()
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        name = next(line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{os.cpu_count()} cores, {name}, Python {platform.python_version()}, entropie {__version__}"

@@ -1,0 +1,133 @@
+"""One check-in per person, sent through a mechanism: what is promised, what the data hold, what an attack finds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from entropie.attack.reports import attack_reports
+from entropie.attack.scoring import AttackOutcome
+from entropie.attack.single import attack_single, pie_bits
+from entropie.data.traces import Traces
+from entropie.mechanisms.local_hashing import LocalHashing
+from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.paper.attacks import measured
+from entropie.paper.settings import Settings
+from entropie.paper.sources import single_data
+from entropie.paper.steps import Step
+from entropie.theory import any_mechanism, fano, joint, paper
+
+__all__ = ["MECHANISMS", "mechanism_of", "single_steps", "stream"]
+
+MECHANISMS = ("rr", "glh")
+TITLES = {"rr": "randomized response", "glh": "local hashing"}
+
+
+def mechanism_of(
+    kind: str, domain_size: int, hash_size: int, *, epsilon: float | None = None, theta: float | None = None
+) -> RandomizedResponse | LocalHashing:
+    """Randomized response (rr) or local hashing (glh) with this budget or this probability of the truth."""
+    if theta is not None:
+        if kind == "rr":
+            return RandomizedResponse.from_theta(domain_size=domain_size, theta=theta)
+        return LocalHashing.from_theta(domain_size=domain_size, hash_size=hash_size, theta=theta)
+    assert epsilon is not None
+    if kind == "rr":
+        return RandomizedResponse(domain_size=domain_size, epsilon=epsilon)
+    return LocalHashing(domain_size=domain_size, hash_size=hash_size, epsilon=epsilon)
+
+
+def stream(settings: Settings, *words: object) -> np.random.Generator:
+    """A generator of its own for every use, the same in every run."""
+    numbers = [int.from_bytes(str(word).encode(), "little") for word in words]
+    return np.random.default_rng([settings.seed, *numbers])
+
+
+def single_steps(settings: Settings) -> list[Step]:
+    """All that figures 5 and 6 show: a step per mechanism and budget, and one for the information in hashed data."""
+    seconds = 0.2 + settings.scale.users / 40_000
+    steps = [
+        Step(f"single check-in: {kind}, epsilon {epsilon:g}", single, {"kind": kind, "epsilon": epsilon}, seconds / 4)
+        for kind in MECHANISMS
+        for epsilon in settings.scale.epsilons
+    ]
+    hashed = Step("single check-in: information in hashed data", hashed_information, {}, seconds)
+    return [*steps, hashed]
+
+
+def single(settings: Settings, *, kind: str, epsilon: float) -> dict[str, Any]:
+    """Promises about one budget, the exact information in the data, and an attack on reports that were drawn."""
+    data = single_data(settings)
+    mechanism = mechanism_of(kind, data.domain_size, settings.scale.hash_size, epsilon=epsilon)
+    outcome = _attack(settings, mechanism, data, stream(settings, "single", kind, epsilon))
+    n, k = data.users, data.domain_size
+    promise = mechanism.guarantee(users=n)
+    distinct = np.unique(data.items).size
+    in_data = pie_bits(data)
+    found = measured(outcome, n, settings)
+    return {
+        "kind": kind,
+        "epsilon": epsilon,
+        "theta": mechanism.theta,
+        "domain_size": k,
+        "proposition_bits": promise.alpha_bits_ldp,
+        "any_mechanism_bits": any_mechanism.alpha_bits(n, k, epsilon),
+        "theorem_bits": promise.alpha_bits_paper,
+        "exact_bits": promise.alpha_bits,
+        "ideal_hash_bits": promise.alpha_bits_ideal_hash,
+        "data_bits": in_data,
+        "contraction_bits": promise.contraction * in_data,
+        "pie_bits": pie_bits(data, theta=mechanism.theta) if kind == "rr" else None,
+        "error_by_proposition": paper.bayes_error(promise.alpha_bits_ldp, n),
+        "error_by_theorem": promise.bayes_error_paper,
+        "error_by_fano": fano.bayes_error(promise.alpha_bits, n),
+        "error_by_pse": paper.bayes_error(max(0.0, found["pse_bits"]), n),
+        "error_exact": promise.bayes_error,
+        "error_expected": 1.0 - (mechanism.theta * distinct / n + (1.0 - mechanism.theta) / n)
+        if kind == "rr"
+        else None,
+        **found,
+    }
+
+
+def _attack(
+    settings: Settings, mechanism: RandomizedResponse | LocalHashing, data: Traces, rng: np.random.Generator
+) -> AttackOutcome:
+    """The attacker knows everybody's check-in and the mechanism, and sees the reports."""
+    if isinstance(mechanism, LocalHashing):
+        return attack_reports(mechanism, data, mechanism.simulate(data.items, rng), threads=settings.threads)
+    reports = mechanism.simulate(data.items, rng).astype(np.uint32)
+    return attack_single(data, Traces(data.offsets, reports, data.domain_size), theta=mechanism.theta)
+
+
+def hashed_information(settings: Settings) -> dict[str, Any]:
+    """I(U;Y) of these very data under local hashing, by epsilon: a mean over functions drawn from the family."""
+    data, scale = single_data(settings), settings.scale
+    family = mechanism_of("glh", data.domain_size, scale.hash_size, epsilon=1.0)
+    assert isinstance(family, LocalHashing)
+    rng = stream(settings, "functions")
+    found = np.zeros((scale.hash_functions, len(scale.epsilons)))
+    for row in range(scale.hash_functions):
+        table = _hashed(data, family, rng)
+        for column, epsilon in enumerate(scale.epsilons):
+            theta = mechanism_of("glh", data.domain_size, scale.hash_size, epsilon=epsilon).theta
+            found[row, column] = joint.pie_bits(table, theta)
+    spread = found.std(axis=0, ddof=1) / math.sqrt(scale.hash_functions)
+    return {
+        "epsilons": list(scale.epsilons),
+        "pie_bits": found.mean(axis=0).tolist(),
+        "standard_error_bits": spread.tolist(),
+    }
+
+
+def _hashed(data: Traces, family: LocalHashing, rng: np.random.Generator) -> joint.Joint:
+    """Everybody's check-in under one function of the family."""
+    prime = family.family.prime
+    a, b = int(rng.integers(1, prime)), int(rng.integers(0, prime))
+    size = data.items.size
+    values = family.family.values(
+        np.full(size, a, np.uint64), np.full(size, b, np.uint64), data.items.astype(np.uint64)
+    )
+    return joint.Joint.sparse(data.offsets, values, np.ones(size), family.hash_size)
