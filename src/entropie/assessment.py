@@ -22,7 +22,7 @@ from entropie.attack.attackers import AttackerLevel, Attackers, Figure, KnownEve
 from entropie.attack.chance import by_content, dealt_anew, exchanged_targets
 from entropie.attack.identifying import identifying_items
 from entropie.attack.matchers import MATCHERS, matcher
-from entropie.attack.measured import measured_attack
+from entropie.attack.measured import Models
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import pie_bits
 from entropie.data.filter import keep_used_items
@@ -34,7 +34,7 @@ from entropie.measures.convergence import Convergence, convergence, doubling_siz
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Measures
+from entropie.measures.summary import Measures, measure_outcome
 from entropie.notebook import html_table
 from entropie.theory import checks
 
@@ -350,13 +350,18 @@ class _Run:
     def attack(self, name: str, null_baseline: bool) -> Attack:
         """One matcher, and the same on permuted people."""
         begun = clock.perf_counter()
-        train, target = self.split.train, self.split.target
-        measures = measured_attack(name, train, target, **self._options(), stage=f"attacking: {name}")
+        stage = f"attacking: {name}"
+        self.tell(stage, 0.0)
+        models = Models.of(name, self.split.train, self.split.target)
+        measures = self._measured(models, stage)
         null = None
         if null_baseline:
-            exchanged = target.take(exchanged_targets(self.split, self.seed))
-            null = measured_attack(name, train, exchanged, **self._options(), stage=f"permuted: {name}")
+            null = self._measured(models.exchanged(exchanged_targets(self.split, self.seed)), f"permuted: {name}")
         return Attack(name, self.knowledge, measures, null, clock.perf_counter() - begun)
+
+    def _measured(self, models: Models, stage: str) -> Measures:
+        outcome = models.attack(threads=self.threads, tell=self.tell, stage=stage)
+        return measure_outcome(outcome, users=self.split.train.users, seed=self.seed, replicates=self.replicates)
 
     def other_attackers(
         self, attacks: Sequence[Attack], steps: Sequence[int] | None
@@ -364,13 +369,13 @@ class _Run:
         """Who knows fewer events than assessed, and who knows the attacked ones."""
         best = attacks[_strongest(attacks)]
         if steps is None:
-            few = self.split.train.users <= MANY_PEOPLE
-            steps = known_event_steps(self.split) if few else ()
+            affordable = self.split.train.users <= MANY_PEOPLE
+            steps = known_event_steps(self.split) if affordable else ()
         if not steps:
             return (), ()
-        # Few events favour other matchers than many; `pitman_yor` is the one made for few.
-        asked = {attack.matcher for attack in attacks} & {_FOR_FEW_EVENTS}
-        attackers = Attackers(tuple(dict.fromkeys((best.matcher, *asked))), self.split, **self._options())
+        # Few events favour other matchers than many do.
+        few = _FOR_FEW_EVENTS if any(attack.matcher == _FOR_FEW_EVENTS for attack in attacks) else None
+        attackers = Attackers(best.matcher, self.split, few, **self._options())
         assessed = Figure(best.matcher, headline_error(attacks), best.measures)
         known = attackers.by_known_events(steps, assessed)
         if known[0].train_events != 1:

@@ -24,7 +24,7 @@ def habits() -> Split:
 
 def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Split) -> None:
     whole = Figure.best({"visit": measured_attack("visit", habits.train, habits.target, replicates=10)})
-    rows = Attackers(("visit",), habits, replicates=10).by_known_events((3, 1), whole)
+    rows = Attackers("visit", habits, replicates=10).by_known_events((3, 1), whole)
     assert [row.train_events for row in rows] == [1, 3, None]
     for row in rows[:2]:
         cut = Traces(
@@ -39,7 +39,7 @@ def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Spli
 
 
 def test_levels_are_ordered_and_the_strong_one_holds_the_target(habits: Split) -> None:
-    attackers = Attackers(("visit",), habits, replicates=10)
+    attackers = Attackers("visit", habits, replicates=10)
     whole = Figure.best({"visit": measured_attack("visit", habits.train, habits.target, replicates=10)})
     one = attackers.by_known_events((1,), whole)[0].figure
     levels = attackers.levels("partial", whole, one)
@@ -64,7 +64,7 @@ def test_steps_stay_below_what_most_people_have(habits: Split) -> None:
     assert known_event_steps(habits) == (1, 2, 5, 10)
     whole = Figure.best({"visit": measured_attack("visit", habits.train, habits.target, replicates=2)})
     with pytest.raises(InvalidParameter, match="at least 1"):
-        Attackers(("visit",), habits).by_known_events((0,), whole)
+        Attackers("visit", habits).by_known_events((0,), whole)
 
 
 def test_the_best_of_several_matchers_counts_and_its_interval_allows_for_the_choice(habits: Split) -> None:
@@ -75,3 +75,15 @@ def test_the_best_of_several_matchers_counts_and_its_interval_allows_for_the_cho
     assert best.error.value == alone.value
     assert best.error.low < alone.low
     assert best.error.high > alone.high
+
+
+def test_another_matcher_helps_where_few_events_are_known(habits: Split) -> None:
+    seen: list[str] = []
+    attackers = Attackers("markov", habits, "visit", replicates=2, tell=lambda stage, share: seen.append(stage))
+    whole = Figure.best({"markov": measured_attack("markov", habits.train, habits.target, replicates=2)})
+    rows = attackers.by_known_events((2, 8), whole)
+    assert list(dict.fromkeys(seen)) == ["knowing 2: markov", "knowing 2: visit", "knowing 8: markov"]
+    alone = Attackers("markov", habits, replicates=2).by_known_events((2, 8), whole)
+    assert rows[0].figure.matcher == "visit"
+    assert rows[0].figure.error.value < alone[0].figure.error.value
+    assert rows[1].figure.error == alone[1].figure.error

@@ -13,6 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.attack.features import check_same_people, item_rows, weighted_item_rows
+from entropie.attack.matchers import matcher
+from entropie.attack.scoring import attack
+from entropie.data.split import split_traces
+from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 from entropie.kernels.features import markov_targets, markov_users, transition_table
 
@@ -81,3 +85,19 @@ def test_halves_that_do_not_belong_together() -> None:
         check_same_people(one, traces_of([[0], [1]], 3))
     with pytest.raises(InvalidInput, match="at least one user"):
         check_same_people(traces_of([], 2), traces_of([], 2))
+
+
+@pytest.mark.parametrize("name", ["markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor"])
+@pytest.mark.parametrize("timed", [False, True])
+def test_exchanging_rows_of_a_matching_is_matching_exchanged_targets(name: str, timed: bool) -> None:
+    rng = np.random.default_rng(12)
+    lengths = rng.integers(4, 30, 40)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    times = np.concatenate([np.sort(rng.integers(0, 10**7, n)) for n in lengths]) if timed else None
+    split = split_traces(Traces(offsets, rng.integers(0, 25, offsets[-1]).astype(np.uint32), 25, times))
+    order = rng.permutation(40)
+    direct = attack(matcher(name)(split.train, split.target.take(order)))
+    exchanged = attack(matcher(name)(split.train, split.target).exchanged(order))
+    assert exchanged.law == direct.law
+    assert np.array_equal(exchanged.credit, direct.credit)
+    assert np.array_equal(exchanged.candidate_scores, direct.candidate_scores)

@@ -69,7 +69,7 @@ def score_in_pieces(
     matching: Matching, rng: np.random.Generator, max_values: int, threads: int
 ) -> tuple[AttackOutcome, Partial]:
     """Shuffle targets, give them arbitrary heads, cut them anywhere, merge in any order."""
-    index, targets = prepare(matching)
+    index, targets = prepare(matching, max_values=max_values)
     order = rng.permutation(targets.ids.size)
     targets = targets.take(order)
     heads = rng.integers(0, np.diff(targets.offsets) + 1)

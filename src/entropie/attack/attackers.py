@@ -17,6 +17,7 @@ from entropie.measures.summary import Measures
 
 __all__ = ["AttackerLevel", "Attackers", "Figure", "KnownEvents", "known_event_steps"]
 
+FEW_EVENTS = 5
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _USUAL_SHARE = 0.9
 Level = Literal["weak", "medium", "strong"]
@@ -72,10 +73,11 @@ class AttackerLevel:
 
 @dataclass(frozen=True, slots=True)
 class Attackers:
-    """Attacks on one split by several matchers, the best of which counts."""
+    """Attacks on one split by one matcher, and where few events are known by another too; the better one counts."""
 
-    matchers: tuple[str, ...]
+    matcher: str
     split: Split
+    for_few_events: str | None = None
     seed: int = 0
     replicates: int = REPLICATES
     threads: int | None = None
@@ -87,7 +89,10 @@ class Attackers:
         for known in sorted(set(steps)):
             if known < 1:
                 raise InvalidParameter.of("known_events", "at least 1", known)
-            rows.append(KnownEvents(known, self._best(first_events(self.split.train, known), f"knowing {known}")))
+            others = (self.for_few_events,) if self.for_few_events and known <= FEW_EVENTS else ()
+            rows.append(
+                KnownEvents(known, self._best(first_events(self.split.train, known), f"knowing {known}", others))
+            )
         return (*rows, KnownEvents(None, whole))
 
     def levels(self, knowledge: Knowledge, assessed: Figure, one_event: Figure) -> tuple[AttackerLevel, ...]:
@@ -99,7 +104,7 @@ class Attackers:
         medium = AttackerLevel("medium", "The earlier events that the assessment lets her learn from.", assessed)
         return (weak, medium, AttackerLevel("strong", everything, self._best(self.split.target, "knowing all")))
 
-    def _best(self, train: Traces, stage: str) -> Figure:
+    def _best(self, train: Traces, stage: str, others: tuple[str, ...] = ()) -> Figure:
         return Figure.best(
             {
                 name: measured_attack(
@@ -112,7 +117,7 @@ class Attackers:
                     tell=self.tell,
                     stage=f"{stage}: {name}",
                 )
-                for name in self.matchers
+                for name in dict.fromkeys((self.matcher, *others))
             }
         )
 

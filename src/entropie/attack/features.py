@@ -60,6 +60,13 @@ class FeatureRows:
         holders: NDArray[np.int64] = feature_totals(self.features, self.feature_count)
         return holders
 
+    def take(self, rows: NDArray[np.int64]) -> FeatureRows:
+        """Copy the named rows in the order named."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return FeatureRows(offsets, self.features[places], self.weights[places], self.feature_count)
+
     def with_weights(self, weights: NDArray[np.float64]) -> FeatureRows:
         """Return the same features with other weights."""
         return FeatureRows(self.offsets, self.features, weights, self.feature_count)
@@ -93,6 +100,11 @@ class Matching:
                 raise InvalidInput(f"Matching `{name}` must be one finite number per user.")
         if not (np.isfinite(self.users.weights).all() and np.isfinite(self.targets.weights).all()):
             raise InvalidInput("Matching weights must be finite.")
+
+    def exchanged(self, order: NDArray[np.int64]) -> Matching:
+        """Give user i the target of user order[i]: a matcher makes of a target what it is, whosever it is."""
+        sizes = None if self.target_size is None else self.target_size[order]
+        return Matching(self.users, self.targets.take(order), sizes, self.user_penalty)
 
 
 def item_rows(traces: Traces) -> FeatureRows:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from entropie.attack.features import Matching
 from entropie.attack.matchers import matcher
 from entropie.attack.scoring import AttackOutcome
 from entropie.attack.scoring import attack as attack_all_pairs
@@ -14,7 +17,7 @@ from entropie.data.traces import Traces
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.summary import Measures, measure_outcome
 
-__all__ = ["Tell", "attack_outcome", "measured_attack"]
+__all__ = ["Models", "Tell", "attack_outcome", "measured_attack"]
 
 Tell = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
@@ -27,12 +30,7 @@ def attack_outcome(
     name: str, train: Traces, target: Traces, *, threads: int | None = None, tell: Tell | None = None, stage: str = ""
 ) -> AttackOutcome:
     """Attack every target with the matcher `name`, by the shortest way to the same result."""
-    if tell is not None:
-        tell(stage, 0.0)
-    if name in _FIRST_EVENT_MATCHERS and int(np.diff(target.offsets).max()) == 1:
-        return attack_single(train, target)  # the same, without visiting pairs
-    progress = None if tell is None else lambda done, total: tell(stage, done / total)
-    return attack_all_pairs(matcher(name)(train, target), threads=threads, progress=progress)
+    return Models.of(name, train, target).attack(threads=threads, tell=tell, stage=stage)
 
 
 def measured_attack(
@@ -49,3 +47,33 @@ def measured_attack(
     """The same, and what it amounts to."""
     outcome = attack_outcome(name, train, target, threads=threads, tell=tell, stage=stage)
     return measure_outcome(outcome, users=train.users, seed=seed, replicates=replicates)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """A matcher's work on training and target, done once for the attack and for the one on permuted people."""
+
+    train: Traces
+    target: Traces
+    matching: Matching | None  # None: one event per target, where pairs need not be visited
+
+    @classmethod
+    def of(cls, name: str, train: Traces, target: Traces) -> Models:
+        """Build the models, unless there is a shorter way."""
+        single = name in _FIRST_EVENT_MATCHERS and int(np.diff(target.offsets).max()) == 1
+        return cls(train, target, None if single else matcher(name)(train, target))
+
+    def exchanged(self, order: NDArray[np.int64]) -> Models:
+        """Give user i the target of user order[i]."""
+        if self.matching is None:
+            return Models(self.train, self.target.take(order), None)
+        return Models(self.train, self.target, self.matching.exchanged(order))
+
+    def attack(self, *, threads: int | None = None, tell: Tell | None = None, stage: str = "") -> AttackOutcome:
+        """Score all users for all targets."""
+        if tell is not None:
+            tell(stage, 0.0)
+        if self.matching is None:
+            return attack_single(self.train, self.target)
+        progress = None if tell is None else lambda done, total: tell(stage, done / total)
+        return attack_all_pairs(self.matching, threads=threads, progress=progress)

@@ -110,7 +110,7 @@ def attack(
 
     `threads` is the number of cores unless given. It changes the time, not one bit of the result.
     """
-    index, targets = prepare(matching, candidates=candidates)
+    index, targets = prepare(matching, candidates=candidates, max_values=max_values)
     workers = core_count(threads)
     pieces = list(blocks(index, targets, workers))
     jobs = (
@@ -122,12 +122,16 @@ def attack(
     return outcome_of(index, run_blocks(jobs, targets.ids.size, workers, progress))
 
 
-def prepare(matching: Matching, *, candidates: int = CANDIDATES) -> tuple[Index, Targets]:
+def prepare(
+    matching: Matching, *, candidates: int = CANDIDATES, max_values: int | None = None
+) -> tuple[Index, Targets]:
     """Build the index, arrange the targets and find the atoms: all that workers share."""
     if candidates < 1:
         raise InvalidParameter.of("candidates", "at least 1", candidates)
     index, targets = build_index(matching)
     targets = arrange(index, targets)
+    if index.user_count * targets.ids.size <= law_size(index.user_count, max_values):
+        return index, targets  # every score can be a value of its own: no cell grows, so atoms need not be kept apart
     return replace(index, atoms=_atoms(index, targets)), targets
 
 
