@@ -87,6 +87,23 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
+class MostExposed:
+    """The people at the highest risk that an attacker can pick out without knowing the truth.
+
+    Never below the average: where no tenth stands out, they are all people (share 1).
+    """
+
+    matcher: str
+    share: float
+    people: int
+    right: Interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, keys as in assessment.json."""
+        return {"matcher": self.matcher, "share": self.share, "people": self.people, "right": self.right.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
 class Assessment:
     """How identifiable the people behind some events are.
 
@@ -131,6 +148,20 @@ class Assessment:
         return headline_error(self.attacks)
 
     @property
+    def most_exposed(self) -> MostExposed:
+        """The group of people with the highest risk: the clearest tenth of some attack, or everybody."""
+        level = 1.0 - (1.0 - LEVEL) / len(self.attacks)
+        everybody = MostExposed(self.best.matcher, 1.0, self.best.measures.targets, _complement(self.headline_error))
+        groups = [everybody]
+        for attack in self.attacks:
+            if attack.measures.exposure is not None:
+                first = attack.measures.exposure.most_exposed
+                low, high = wilson(first.right.value * first.people, first.people, level)
+                right = Interval(first.right.value, float(low), float(high))
+                groups.append(MostExposed(attack.matcher, first.end, first.people, right))
+        return max(groups, key=lambda group: (group.right.value, group.right.low))
+
+    @property
     def null_error(self) -> float | None:
         """The smallest error of all attacks on permuted people: what choosing the best of them makes out of nothing."""
         nulls = [attack.null.identification_error for attack in self.attacks if attack.null is not None]
@@ -159,6 +190,7 @@ class Assessment:
             "headline": {
                 "matcher": self.best.matcher,
                 "identification_error": self.headline_error.to_json(),
+                "most_exposed": self.most_exposed.to_json(),
                 "chosen_among": len(self.attacks),
                 "null_identification_error": self.null_error,
             },
@@ -376,7 +408,7 @@ class _Run:
         # Few events favour other matchers than many do.
         few = _FOR_FEW_EVENTS if any(attack.matcher == _FOR_FEW_EVENTS for attack in attacks) else None
         attackers = Attackers(best.matcher, self.split, few, **self._options())
-        assessed = Figure(best.matcher, headline_error(attacks), best.measures)
+        assessed = Figure(best.matcher, headline_error(attacks), best.measures, len(attacks))
         known = attackers.by_known_events(steps, assessed)
         if known[0].train_events != 1:
             return known, ()
@@ -405,6 +437,10 @@ def headline_error(attacks: Sequence[Attack]) -> Interval:
     right = (1.0 - best.error) * best.measures.targets
     low, high = wilson(right, best.measures.targets, 1.0 - (1.0 - LEVEL) / len(attacks))
     return Interval(best.error, 1.0 - float(high), 1.0 - float(low))
+
+
+def _complement(error: Interval) -> Interval:
+    return Interval(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
 
 
 def _strongest(attacks: Sequence[Attack]) -> int:

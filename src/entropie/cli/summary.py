@@ -31,10 +31,11 @@ def assessment_text(found: Assessment, name: str) -> str:
         *_left_out(found, found.input.get("dropped_users", 0)),
         "",
         output.paragraph(headline),
+        *_cautions(found),
         "",
         output.table(*_attack_table(found)),
         "",
-        output.paragraph(_exposure_sentence(best)),
+        output.paragraph(_exposure_sentence(found)),
         "",
         output.paragraph(_bits_sentence(found, best)),
         "",
@@ -74,6 +75,23 @@ def _convergence_text(found: Convergence) -> str:
     if found.limited:
         sentence += " Some of that is the limit of what fewer people can show, not a change of the people."
     return f"{output.table(['people', 'bits', 'samples'], rows)}\n\n{output.paragraph(sentence)}"
+
+
+def _cautions(found: Assessment) -> list[str]:
+    """What a reader must know before she relies on the first number."""
+    lines = []
+    there = found.input.get("users", found.users)
+    if found.users < there:
+        lines.append(
+            f"That is about {output.count(found.users)} of the {output.count(there)} people in the data: the other "
+            f"{output.count(there - found.users)} were not attacked (see what was left out); nothing is said of them."
+        )
+    if found.input.get("obfuscated"):
+        lines.append(
+            "Careful: these events are reports of a mechanism, and the attack does not know it. An attacker who does, "
+            "and who knows people by their true events, names more of them. Assess the true events with --protect."
+        )
+    return [part for line in lines for part in ("", output.paragraph(line))]
 
 
 def _left_out(found: Assessment, people: int) -> list[str]:
@@ -152,7 +170,9 @@ def _bits_sentence(found: Assessment, best: Attack) -> str:
     pse = best.measures.pse
     value, low, high = (output.plain_bits(bits) for bits in (pse.value_bits, pse.low_bits, pse.high_bits))
     name, limit = output.plain_bits(math.log2(found.users)), output.plain_bits(pse.resolvable_bits)
-    if pse.value_bits > pse.resolvable_bits:
+    if pse.high_bits <= 0.0 or pse.value_bits <= 0.0:
+        sentence = f"The scores of {best.matcher} show no information about who a person is"
+    elif pse.value_bits > pse.resolvable_bits:
         sentence = f"The scores of {best.matcher} carry over {limit} bits about who a person is, all these data show"
     else:
         sentence = (
@@ -167,9 +187,12 @@ def _bits_sentence(found: Assessment, best: Attack) -> str:
             f"bits are a lower bound."
         )
     one, chance = output.plain_bits(found.pie_bits), output.plain_bits(found.pie_null_bits)
-    return (
-        f"{sentence} One single event carries {one} bits in these very data, {chance} with all events dealt out anew."
+    sentence += (
+        f" One single event carries {one} bits in these very data; dealt out to people by chance it carries {chance}"
     )
+    if found.pie_bits <= found.pie_null_bits:
+        return f"{sentence}, so that with so few events each nothing can be told from it."
+    return f"{sentence}."
 
 
 def _null_sentence(found: Assessment) -> str:
@@ -194,15 +217,15 @@ def _known_events_table(found: Assessment) -> str:
     return output.table(["events known", "matcher", "right", "95 % interval", "bits"], rows)
 
 
-def _exposure_sentence(best: Attack) -> str:
+def _exposure_sentence(found: Assessment) -> str:
     """Whom an attacker would choose first."""
-    exposure = best.measures.exposure
-    assert exposure is not None
-    most = exposure.most_exposed
-    uneven = "The risk is not spread evenly. " if most.right.low > 1.0 - best.error else ""
+    most = found.most_exposed
+    if most.share >= 1.0:
+        return "No tenth of the people stands out as more at risk: the clearest matches are not more often right."
+    uneven = "The risk is not spread evenly. " if most.right.low > 1.0 - found.headline_error.low else ""
     return (
-        f"{uneven}Of the {output.count(most.people)} people whose match is clearest "
-        f"({output.percent(most.end)} of all; the attacker sees how clear a match is without knowing the truth) "
+        f"{uneven}Of the {output.count(most.people)} people whose match is clearest to {most.matcher} "
+        f"({output.percent(most.share)} of all; the attacker sees how clear a match is without knowing the truth) "
         f"{output.percent(most.right.value)} are named rightly (95 % interval {output.percent(most.right.low)} to "
         f"{output.percent(most.right.high)})."
     )

@@ -31,6 +31,7 @@ from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 __all__ = ["Events", "IngestReport", "Progress", "read_events"]
 
 Progress = Callable[[str, float], None]  # stage ("read", "encode", "sort") and the share of it that is done
+_REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
 _SORT_BLOCK_USERS = 1 << 14
 _TIME_SAMPLE_ROWS = 2000
 
@@ -52,6 +53,7 @@ class IngestReport:
     time_format: str | None  # integer, float, iso8601, weekday, timestamp
     order_only: bool  # times say the order of events and nothing else
     suggestion: str = ""
+    obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
 
     def describe_columns(self) -> str:
         """Say in a sentence which columns are used, who chose them, and which flags change that."""
@@ -71,6 +73,7 @@ class IngestReport:
             "columns": {c.role: {"column": c.column, "how": c.how} for c in self.columns},
             "time_format": self.time_format,
             "order_only": self.order_only,
+            "obfuscated": self.obfuscated,
         }
 
 
@@ -192,6 +195,7 @@ def _report(
         time_format=time_format.name if time_format else None,
         order_only=traces.times is None,
         suggestion="" if by_preset else table.hint(),
+        obfuscated=any(set(table.columns) >= columns for columns in _REPORT_COLUMNS),
     )
 
 
