@@ -46,7 +46,7 @@ class ItemSum:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyingItems:
-    """Items whose events say most about their person, those too rare to be named, and the others; bits sum to I(U;X)."""
+    """Items whose events say most about a person, those too rare to be named, and the others; bits sum to I(U;X)."""
 
     shown: tuple[IdentifyingItem, ...]
     other: ItemSum

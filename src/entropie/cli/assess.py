@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -254,7 +255,13 @@ def _check_folder(out: Path) -> None:
     from entropie.errors import InvalidInput
 
     existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    try:
+        usable = existing.is_dir() and os.access(existing, os.W_OK)
+        if usable:
+            tempfile.TemporaryFile(dir=existing).close()  # some file systems refuse only here
+    except OSError:
+        usable = False
+    if not usable:
         raise InvalidInput(f"Folder {out} cannot be written to; name another with --out.")
 
 
