@@ -63,8 +63,43 @@ def test_one_column_has_no_sets_to_show(entropie, people):
     ran = entropie("attributes", people, "--columns", "income", "--bins", "income=100", "--out", "all.json")
     assert ran.code == 0, ran.err
     assert "riskiest set" not in ran.out
-    assert "bands of 2,000 (--bins)" in ran.out
+    assert "names 95.48\N{NO-BREAK SPACE}% of these 5,000 people" in ran.out.replace("\n", " ")  # as it stands
+    assert "In bands of 2,000 (income):" in ran.out
     assert ran.out.endswith("All numbers: all.json\n")
+
+
+def test_codes_and_identifiers_are_not_cut_into_bands_silently(entropie, tmp_path):
+    draw = random.Random(3).random
+    rows = [(100_000 + 3 * i, 18 + int(72 * draw()), 10_000 + 50 * int(200 * draw())) for i in range(2000)]
+    text = "id,age,postcode\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
+    (tmp_path / "people.csv").write_text(text, encoding="utf-8")
+    ran = entropie("attributes", "people.csv", "--columns", "id,age,postcode")
+    assert ran.code == 0, ran.err
+    out = ran.out.replace("\N{NO-BREAK SPACE}", " ")
+    lines, said = out.splitlines(), " ".join(out.split())
+    assert "id: different for everybody, an identifier; leave it out or cut it into bands" not in out  # it is a code
+    assert lines[1:3] == [
+        "id: different for everybody, an identifier; leave it out",
+        "postcode: 200 different codes, not cut into bands; if they are numbers: --bins postcode=10",
+    ]
+    assert "names 100 % of these 2,000 people" in said
+    exact = len({row[1:] for row in rows}) / 2000
+    assert f"Without id, different for everybody: {exact * 100:.2f} % are named by age and postcode." in said
+    assert "In bands of 5 (age): " in said
+    assert "once without identifiers and in bands, cheapest first" in said
+    ran = entropie("attributes", "people.csv", "--columns", "age,postcode", "--bins", "postcode=10")
+    said = " ".join(ran.out.split())
+    assert "In bands of 5 (age) and 1,000 (postcode): " in said
+    assert "different codes" not in said
+
+
+def test_bands_that_do_not_help_are_not_advised(entropie, tmp_path):
+    text = "name,age\n" + "".join(f"town{i // 2},{20 + i % 2 + 2 * (i % 30)}\n" for i in range(90))
+    (tmp_path / "people.csv").write_text(text, encoding="utf-8")
+    ran = entropie("attributes", "people.csv", "--columns", "name,age", "--bins", "age=width:1")
+    assert "In bands of 1 (age): " in ran.out
+    assert "These bands do not help." in ran.out.replace("\n", " ")
+    assert "Release the bands" not in ran.out
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from pathlib import Path
@@ -47,10 +48,9 @@ def test_a_limit_that_is_not_met(entropie, loyal):
     assert "\nVerdict: FAIL\nThe risk is at least " in ran.out
     assert "\nLimit: ema. Source: European Medicines Agency" in ran.out
     found = document()
-    strongest = found["attacks"][found["strongest"]]
     verdict = found["verdict"]
     assert verdict["decision"] == "FAIL"
-    assert verdict["measured_risk"] == verdict["combined_risk"] == strongest["exposure"]["most_exposed"]["right"]
+    assert verdict["measured_risk"] == verdict["combined_risk"] == found["headline"]["most_exposed"]["right"]
     assert verdict["measured_risk"]["low"] > 0.09
     assert verdict["profile"]["name"] == "ema"
 
@@ -65,7 +65,7 @@ def test_a_limit_that_is_met(entropie, aimless):
         "value": 1.0 - error["value"], "low": 1.0 - error["high"], "high": 1.0 - error["low"]
     }  # fmt: skip
     assert verdict["measured_risk"]["high"] <= 0.33
-    assert "judged was the average over all people" in verdict["sentence"]
+    assert "judged was the average over the people assessed" in verdict["sentence"]
 
 
 def test_data_that_cannot_tell(entropie, loyal):
@@ -76,8 +76,12 @@ def test_data_that_cannot_tell(entropie, loyal):
     assert (ran.code, ran.err) == (3, "")
     assert document()["verdict"]["decision"] == "INCONCLUSIVE"
     assert document()["verdict"]["profile"] == {
-        "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "set by the user"
+        "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "declared by the user"
     }  # fmt: skip
+    assert "\nLimit: house rule (own limit). Source: declared by the user.\n" in ran.out
+    needed = document()["verdict"]["people_needed"]
+    assert needed > 60
+    assert f"it takes about {needed:,} people to tell" in " ".join(ran.out.split())
 
 
 def test_without_a_limit_there_is_no_verdict(entropie, loyal):
@@ -109,7 +113,9 @@ def test_declarations(entropie, loyal):
         "attacker": "a rival", "population": 5000, "context": "a data room", "attempt_probability": 0.01
     }  # fmt: skip
     assert found["verdict"]["combined_risk"]["high"] == found["verdict"]["measured_risk"]["high"] * 0.01
-    assert "Without it the decision would be FAIL." in found["verdict"]["sentence"]
+    lead = "nly because an attempt probability of 1\N{NO-BREAK SPACE}% was declared; without it FAIL."
+    assert found["verdict"]["sentence"].startswith(f"PASS o{lead}")
+    assert f"\nVerdict: PASS\nO{lead.removesuffix(' FAIL.')}" in ran.out
     assert found["review"] == {"date": "2099-12-31"}
 
 
@@ -124,14 +130,59 @@ def test_a_waiver(entropie, loyal):
     assert (ran.code, ran.err) == (0, "")
     assert "\nVerdict: FAIL, waived until 2999-01-31\n" in ran.out
     assert document()["verdict"]["waiver"] == {
-        "reason": "a pilot", "expires": "2999-01-31", "granted_by": "J. Doe", "applies": True
+        "reason": "a pilot", "expires": "2999-01-31", "granted_by": "J. Doe", "applies": True,
+        "reason_without_effect": None,
     }  # fmt: skip
+    year = str(int(document()["provenance"]["date"][:4]) + 1)
+    assert document()["review"]["date"].startswith(year)
+    soon = (datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=30)).isoformat()
+    waiver(soon)
+    ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
+    assert (ran.code, document()["review"]) == (0, {"date": soon})
+    assert f"\nReview by {soon}.\n" in ran.out
     waiver("2020-01-31")
     ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
     assert ran.code == 1
     assert "\nVerdict: FAIL\n" in ran.out
     assert "expired on 2020-01-31 and has no" in ran.out
-    assert document()["verdict"]["waiver"]["applies"] is False
+    found = document()
+    assert found["verdict"]["waiver"]["applies"] is False
+    assert found["verdict"]["waiver"]["reason_without_effect"] == (
+        "The waiver granted by J. Doe expired on 2020-01-31 and has no effect."
+    )
+    assert found["review"]["date"].startswith(year)  # a waiver without effect sets no date
+
+
+def test_how_many_of_how_many_were_assessed(entropie, loyal):
+    text = Path("events.csv").read_text()
+    few = "".join(f"seldom-{user},place 1,{1_600_000_000 + user}\n" for user in range(90))
+    Path("events.csv").write_text(text + few)
+    ran = entropie(*ASSESS, "--profile", "ema")
+    assert ran.code == 1
+    words = "Assessed were 60 of 150 people; the other 90 have fewer than 10 events and were not assessed"
+    assert words in document()["verdict"]["sentence"]
+    assert words in " ".join(ran.out.split())
+
+
+def test_reports_of_a_mechanism(entropie, loyal):
+    mechanism = ("--mechanism", "rr", "--epsilon", "2", "--seed", "1")
+    ran = entropie(
+        "obfuscate", "events.csv", "--column", "item", "--keep", "user", "--keep", "time", "--dictionary", "d.csv",
+        "--out", "reports.csv", *mechanism,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    judged = ("--profile", "custodian-033", "--fail-on", "average")
+    entropie(*ASSESS, *judged)
+    warning = "the attack does not know the mechanism, so it understates the risk"
+    assert warning not in document()["verdict"]["sentence"]
+    Path("out").rename("old")
+    ran = entropie("assess", "reports.csv", "--item", "report", *ASSESS[2:], *judged)
+    assert ran.code in (0, 1, 3), ran.err
+    assert warning in document()["verdict"]["sentence"]
+    assert warning in " ".join(ran.out.split())
+    ran = entropie("compare", "old/assessment.json", "out/assessment.json", "--strict")
+    assert ran.code == 3
+    assert "Not comparable: only the new data are reports of a mechanism" in " ".join(ran.out.split())
 
 
 def test_metrics(entropie, loyal):
@@ -180,7 +231,11 @@ def test_metrics(entropie, loyal):
         ),
         (
             ["--attempt-probability", "2"],
-            "Parameter `attempt_probability` must be a probability from 0 to 1, got 2.0 instead.",
+            "Parameter `attempt_probability` must be a probability above 0 and up to 1, got 2.0 instead.",
+        ),
+        (
+            ["--profile", "ema", "--attempt-probability", "0"],
+            "Parameter `attempt_probability` must be a probability above 0 and up to 1, got 0.0 instead.",
         ),
         (
             ["--population", "59"],
@@ -237,15 +292,40 @@ def test_compare_the_other_way_and_with_itself(entropie, two):
     assert entropie("compare", "old/assessment.json", "new/assessment.json", "--tolerance-error", "0.999").code == 0
     same = entropie("compare", "old/assessment.json", "old/assessment.json")
     assert same.code == 0
-    assert "No rise shown, and none ruled out" in same.out
-    assert entropie("compare", "old/assessment.json", "old/assessment.json", "--strict").code == 3
+    assert "\nUnchanged: both are the same results of the same input." in same.out
+    assert entropie("compare", "old/assessment.json", "old/assessment.json", "--strict").code == 0
+
+
+def test_compare_with_another_attack(entropie, two):
+    Path("events.csv").write_text(events(0.9))
+    ran = entropie(*ASSESS[:-1], "other", "--train-events", "2")
+    assert ran.code == 0, ran.err
+    sides = ("compare", "old/assessment.json", "other/assessment.json")
+    ran = entropie(*sides)
+    assert ran.code == 0
+    text = " ".join(ran.out.split())
+    caveat, outcome, table = (text.index(words) for words in ("Before you rely", "Not comparable: ", "named rightly "))
+    assert caveat < outcome < table
+    assert "Not comparable: the number of events the attacker knows differs. The share" in text
+    assert entropie(*sides, "--strict").code == 3
+    assert json.loads(entropie(*sides, "--json").out)["outcome"] == "not comparable"
+
+
+def test_compare_bits_beyond_what_the_data_show(entropie, two):
+    file = Path("new", "assessment.json")
+    found = json.loads(file.read_text())
+    found["attacks"][0]["pse_bits"]["resolvable"] = 5.25
+    file.write_text(json.dumps(found))
+    ran = entropie("compare", "old/assessment.json", "new/assessment.json")
+    assert ran.code == 1
+    assert re.search(r"bits of the scores +0\.05 +over 5\.25 +cannot be told\n", ran.out)
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         (None, "Assessment other.json does not exist; make one with `entropie assess`."),
-        ("{", "Assessment other.json is not a JSON document; name the file assessment.json."),
+        ("{", "Assessment other.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
         ("{}", "Assessment other.json must have the schema entropie.assessment/1, got None; assess the data again."),
         (
             '{"schema": "entropie.assessment/1"}',

@@ -90,6 +90,20 @@ def compared(run) -> dict:
     return run("compare", "out/assessment.json", "out/assessment.json")
 
 
+def compared_with_another_attack(run) -> dict:
+    assessed(run, "--matcher", "visit")
+    Path("out").rename("old")
+    assessed(run, "--matcher", "bayes", "--train-events", "3")
+    return run("compare", "old/assessment.json", "out/assessment.json")
+
+
+def compared_over_what_the_data_show(run) -> dict:
+    found = assessed(run, "--matcher", "visit")
+    found["attacks"][0]["pse_bits"]["resolvable"] = 0.01
+    Path("over.json").write_text(json.dumps(found))
+    return run("compare", "out/assessment.json", "over.json")
+
+
 def obfuscated(run, *mechanism: str) -> dict:
     Path("visits.csv").write_text("place\n" + "".join(f"place {i % 4}\n" for i in range(400)))
     return run(
@@ -127,7 +141,7 @@ def score_matrix(run) -> dict:
 SIZES = ("--domain", "100", "--users", "50")
 CASES = {
     "assessment": [lambda run: assessed(run, "--matcher", "visit"), protected, assessed, without_times, waived, converging, lambda run: assessed(run, "--no-null", "--matcher", "bayes")],
-    "comparison": [compared],
+    "comparison": [compared, compared_with_another_attack, compared_over_what_the_data_show],
     "sweep": [swept],
     "attributes": [attributes],
     "guarantee": [
@@ -140,6 +154,7 @@ CASES = {
         lambda run: run("calibrate", *SIZES, "--bayes-error", "0.8"),
         lambda run: run("calibrate", *SIZES, "--bayes-error", "0.8", *GLH),
         lambda run: run("calibrate", "--domain", "2", "--users", "50", "--bayes-error", "0.9"),
+        lambda run: run("calibrate", *SIZES, "--bayes-error", "0.999"),  # more than guessing: the answer is no
     ],
     "obfuscate": [obfuscated, lambda run: obfuscated(run, *GLH, "--seed", "1")],
     "parameters": [parameters, lambda run: parameters(run, *GLH)],
@@ -156,7 +171,7 @@ def test_documents_keep_to_their_schema(run, name, index):
     assert problems == []
 
 
-STRICT = [*((name, 0) for name in CASES), ("assessment", 1)]
+STRICT = [*((name, 0) for name in CASES), ("assessment", 1), ("assessment", 4), ("comparison", 1), ("calibration", 3)]
 
 
 @pytest.mark.parametrize(("name", "index"), STRICT)

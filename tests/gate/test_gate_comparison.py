@@ -94,8 +94,10 @@ OUTCOMES = [
     ((0.2, 0.15, 0.25), (0.6, 0.55, 0.65), 0.5, "not risen", 0, 0),
     ((0.2, 0.15, 0.25), (0.6, 0.55, 0.65), 0.4, "undecided", 0, 3),
     ((0.6, 0.55, 0.65), (0.2, 0.15, 0.25), 0.0, "fallen", 0, 0),
-    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.55), 0.0, "undecided", 0, 3),
-    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.55), 0.1, "not risen", 0, 0),
+    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.56), 0.0, "undecided", 0, 3),
+    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.56), 0.1, "not risen", 0, 0),
+    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.55), 0.0, "unchanged", 0, 0),
+    ((0.5, 0.45, 0.55), (0.5, 0.45, 0.55), 0.1, "unchanged", 0, 0),
     ((0.5, 0.3, 0.7), (0.6, 0.4, 0.8), 0.0, "undecided", 0, 3),
 ]
 
@@ -119,6 +121,7 @@ def test_exact_document():
         "events": 2000,
         "matcher": "bayes",
         "pse_bits": {"value": 3.0, "low": 2.5, "high": 3.5},
+        "pse_bits_are_lower_bound": False,
     }
     assert compare(old, new, 0.05).to_json() == {
         "schema": "entropie.comparison/1",
@@ -137,13 +140,14 @@ def test_exact_document():
         "same_input": True,
         "tolerance_error": 0.05,
         "risk_difference": {"value": 0.5, "low": 0.5 - half, "high": 0.5 + half},
+        "risk_level": "at least 95 %",
         "error_difference": {"value": -0.5, "low": -0.5 - half, "high": half - 0.5},
         "pse_bits_difference": {"value": 0.0, "low": -bits, "high": bits},
         "pie_bits_difference": 0.5,
         "outcome": "risen",
         "sentence": (
             "The share of people named rightly went from 25.00\N{NO-BREAK SPACE}% to 75.00\N{NO-BREAK SPACE}%: +50.00 "
-            "percentage points (95 % interval +32.32 to +67.68). The risk has risen: the whole interval is above "
+            "percentage points (at least 95 % interval +32.32 to +67.68). The risk has risen: the whole interval is above "
             "the 5\N{NO-BREAK SPACE}% of people put up with."
         ),
         "assumption": (
@@ -164,6 +168,91 @@ def test_other_people():
     unknown = assessment()
     unknown["input"]["sha256"] = None
     assert not compare(unknown, unknown).to_json()["same_input"]
+
+
+def test_the_same_assessment_is_unchanged():
+    """Another day, folder or limit does not make it another result; another number does."""
+    old = assessment()
+    again = assessment(
+        provenance={"date": "2027-01-01T00:00:00+00:00"}, declared={"context": "x"}, review={"date": "x"}
+    )
+    again["input"]["source"] = "elsewhere/events.csv"
+    found = compare(old, again)
+    assert (found.outcome, found.exit_code(strict=True), found.warnings) == ("unchanged", 0, ())
+    assert found.risk_difference == found.pse_bits_difference == Interval(0.0, 0.0, 0.0)
+    assert found.sentence == (
+        "Unchanged: both are the same results of the same input. The share of people named rightly is "
+        "50.00\N{NO-BREAK SPACE}% in both."
+    )
+    assert found.assumption == (
+        "The same people were attacked in the same way, so that the difference is zero and has no interval."
+    )
+    again["attacks"][0]["pse_bits"]["value"] = 1.01
+    assert compare(old, again).outcome == "undecided"
+
+
+@pytest.mark.parametrize(("among", "level"), [((1, 1), "95 %"), ((1, 2), "at least 95 %"), ((6, 1), "at least 95 %")])
+def test_an_interval_made_of_wider_ones_is_called_so(among, level):
+    old, new = assessment(average=(0.2, 0.1, 0.3)), assessment(average=(0.3, 0.2, 0.4))
+    for document, number in zip((old, new), among, strict=True):
+        document["headline"]["chosen_among"] = number
+    found = compare(old, new)
+    assert found.to_json()["risk_level"] == level
+    assert f" ({level} interval " in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "topic"),
+    [
+        ("rule", "history", "how events are divided into known and attacked differs"),
+        ("knowledge", "maximum", "what the attacker knows differs"),
+        ("train_events", 5, "the number of events the attacker knows differs"),
+        ("target_events", 5, "the number of events attacked differs"),
+    ],
+)
+@pytest.mark.parametrize("averages", [((0.2, 0.15, 0.25), (0.6, 0.55, 0.65)), ((0.6, 0.55, 0.65), (0.2, 0.15, 0.25))])
+def test_another_attack_is_not_compared(name, value, topic, averages):
+    old, new = (assessment(average=average) for average in averages)
+    assert compare(old, new).outcome in ("risen", "fallen")
+    new["split"][name] = value
+    found = compare(old, new)
+    assert (found.outcome, found.exit_code(), found.exit_code(strict=True)) == ("not comparable", 0, 3)
+    assert found.sentence.startswith(f"Not comparable: {topic}. The share of people named rightly went from ")
+    assert found.sentence.endswith("Whether the risk rose cannot be told from two different attacks.")
+
+
+def test_caveats_come_first_in_the_sentence():
+    new = assessment(average=(0.9, 0.85, 0.95), users=50)
+    new["input"]["min_events"] = 20
+    found = compare(assessment(), new)
+    assert (found.outcome, found.exit_code()) == ("risen", 1)
+    assert found.sentence.startswith(
+        "Read with care: the least number of events of a person differs; the number of people differs (100, now 50). "
+        "The share of people named rightly went from "
+    )
+
+
+def test_reports_of_a_mechanism():
+    plain, reports = assessment(average=(0.6, 0.55, 0.65)), assessment(average=(0.2, 0.15, 0.25))
+    reports["input"]["obfuscated"] = True
+    found = compare(plain, reports)
+    assert (found.outcome, found.exit_code(), found.exit_code(strict=True)) == ("not comparable", 0, 3)
+    assert found.sentence.startswith(
+        "Not comparable: only the new data are reports of a mechanism, and the attack on them understates the risk. "
+    )
+    assert "only the old data are reports" in compare(reports, plain).sentence
+    more = assessment(average=(0.3, 0.25, 0.35))
+    more["input"]["obfuscated"] = True
+    found = compare(reports, more)
+    assert (found.outcome, found.exit_code()) == ("risen", 1)
+    assert found.sentence.startswith(
+        "Read with care: both are reports of a mechanism, and the attack on them understates"
+    )
+    (warning,) = found.warnings
+    assert warning.startswith(
+        "Both data are reports of a mechanism; the attack does not know the mechanism and understates"
+    )
+    assert compare(reports, reports).sentence.startswith(warning)
 
 
 @pytest.mark.parametrize(
@@ -197,9 +286,17 @@ def test_other_matchers_and_bits_beyond_the_data():
     new = assessment()
     new["attacks"][0]["matcher"] = "markov"
     new["attacks"][1]["pse_bits"]["resolvable"] = 2.9
-    matchers, beyond = compare(assessment(), new).warnings
+    found = compare(assessment(), new)
+    matchers, beyond = found.warnings
     assert matchers == "Not the same attack: the matchers differ (bayes, visit; now bayes, markov)."
-    assert beyond.startswith("The new assessment's bits are beyond the 2.90 bits its data can show")
+    assert beyond == (
+        "The scores of the new assessment carry more bits than its data can show: the bits are a lower bound, and "
+        "their difference cannot be told."
+    )
+    shown = found.to_json()
+    assert shown["pse_bits_difference"] is None
+    assert shown["new"]["pse_bits"] == {"value": 2.9, "low": 2.5, "high": 2.9}
+    assert (shown["old"]["pse_bits_are_lower_bound"], shown["new"]["pse_bits_are_lower_bound"]) == (False, True)
 
 
 @pytest.mark.parametrize("tolerance", [-0.1, 1.0, float("nan")])
@@ -211,5 +308,5 @@ def test_a_tolerance_is_a_share(tolerance):
 def test_a_document_without_a_headline():
     broken = assessment()
     del broken["headline"]
-    with pytest.raises(InvalidInput, match=r"has no `headline.identification_error.value`; assess the data again"):
+    with pytest.raises(InvalidInput, match=r"has no `headline.chosen_among`; assess the data again"):
         compare(assessment(), broken)

@@ -11,7 +11,7 @@ import pytest
 from gate_documents import SHA, assessment
 
 from entropie.assessment import SCHEMA
-from entropie.errors import EntropieError, InvalidInput
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.gate import documents
 from entropie.gate.declared import NOTHING_DECLARED, Declared, read_declared
 from entropie.gate.review import parse_date, review_date
@@ -76,7 +76,9 @@ def test_declarations_are_read_and_options_come_first(tmp_path):
     assert found == Declared(attacker="a rival", population=5000, attempt_probability=0.25)
     assert found.updated(population=None, attempt_probability=0.5) == Declared("a rival", 5000, None, 0.5)
     assert found.to_json() == {"attacker": "a rival", "population": 5000, "context": None, "attempt_probability": 0.25}
-    assert NOTHING_DECLARED.updated(attempt_probability=0.0).attempt_probability == 0.0
+    assert NOTHING_DECLARED.updated(attempt_probability=1.0).attempt_probability == 1.0
+    with pytest.raises(InvalidParameter, match=r"must be a probability above 0 and up to 1, got 0\.0 instead"):
+        NOTHING_DECLARED.updated(attempt_probability=0.0)  # zero is not nothing declared
 
 
 @pytest.mark.parametrize(
@@ -85,9 +87,11 @@ def test_declarations_are_read_and_options_come_first(tmp_path):
         ("people = 7", "unknown key `people`; known: attacker, population, context, attempt_probability"),
         ("population = 1", "`population` must be a whole number from 2"),
         ("population = 2.5", "`population` must be a whole number from 2"),
-        ("attempt_probability = 1.5", "`attempt_probability` must be a probability from 0 to 1, got 1.5"),
-        ("attempt_probability = nan", "`attempt_probability` must be a probability from 0 to 1, got nan"),
-        ('attempt_probability = "high"', "`attempt_probability` must be a probability from 0 to 1, got 'high'"),
+        ("attempt_probability = 1.5", "`attempt_probability` must be a probability above 0 and up to 1, got 1.5"),
+        ("attempt_probability = 0", "`attempt_probability` must be a probability above 0 and up to 1, got 0"),
+        ("attempt_probability = -0.0", "`attempt_probability` must be a probability above 0 and up to 1, got -0.0"),
+        ("attempt_probability = nan", "`attempt_probability` must be a probability above 0 and up to 1, got nan"),
+        ('attempt_probability = "high"', "must be a probability above 0 and up to 1, got 'high'"),
         ('attacker = ""', "`attacker` must be a text that is not empty, got ''"),
         ("context = 3", "`context` must be a text that is not empty, got 3"),
     ],
@@ -119,6 +123,17 @@ def test_review_in_a_year(made, wanted):
     assert review_date(assessment(provenance={"date": made}), None, TODAY).isoformat() == wanted
 
 
+@pytest.mark.parametrize(
+    ("waived_until", "wanted"),
+    [("2027-01-31", "2027-01-31"), ("2026-11-16", "2026-11-16"), ("2999-01-31", "2027-11-16")],
+)
+def test_review_no_later_than_the_waivers_end(waived_until, wanted):
+    until = datetime.date.fromisoformat(waived_until)
+    assert review_date(assessment(), None, TODAY, until).isoformat() == wanted
+    asked = datetime.date(2027, 6, 1)
+    assert review_date(assessment(), asked, TODAY, until) == asked
+
+
 def test_a_review_date_asked_for():
     assert review_date(assessment(), datetime.date(2026, 12, 1), TODAY) == datetime.date(2026, 12, 1)
     with pytest.raises(InvalidInput, match="review date 2026-11-15 is before the assessment of 2026-11-16"):
@@ -136,10 +151,11 @@ def test_the_schema_is_the_assessments_own():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is not a JSON document"),
-        ('{"schema": NaN}', "is not a JSON document"),
-        (b"\xff\xfe", "is not a JSON document"),
-        ("[" * 100_000, "is not a JSON document"),
+        ("{", "is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (json.dumps(assessment())[:-20], "is not whole JSON (damaged or cut off)"),
+        ('{"schema": NaN}', "holds NaN, which is not JSON; make it anew"),
+        (b"\xff\xfe", "is not whole JSON"),
+        ("[" * 100_000, "is not whole JSON"),
         ("[]", "must have the schema entropie.assessment/1, got None"),
         ('{"schema": "entropie.sweep/1"}', "must have the schema entropie.assessment/1, got 'entropie.sweep/1'"),
     ],

@@ -10,7 +10,7 @@ from gate_documents import SHA, assessment
 
 from entropie.errors import InvalidInput
 from entropie.gate.metrics import exposition, write_metrics
-from entropie.gate.profiles import PROFILES
+from entropie.gate.profiles import PROFILES, own_profile
 from entropie.gate.verdict import judge
 from entropie.gate.waiver import Waiver
 
@@ -18,7 +18,7 @@ NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 PAIR = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)')
 SAMPLE = re.compile(rf'({NAME})(?:\{{((?:[^"}}]|"(?:[^"\\\n]|\\["\\n])*")*)\}})? ({NUMBER})')
-UNITS = ("_ratio", "_bits", "_seconds", "_info", "_people", "_items", "_events", "_verdict", "_waived")
+UNITS = ("_ratio", "_bits", "_seconds", "_info", "_people", "_items", "_events", "_verdict", "_waived", "_lower_bound")
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -72,6 +72,7 @@ def test_every_number_is_the_documents():
     wanted = {
         ("entropie_guessing_risk_ratio", ()): 1.0 - 0.99,
         ("entropie_event_information_bits", ()): 2.5,
+        ("entropie_score_information_lower_bound", ()): 0.0,
         ("entropie_name_bits", ()): 6.64,
         ("entropie_people", ()): 100.0,
         ("entropie_items", ()): 50.0,
@@ -101,6 +102,31 @@ def test_every_number_is_the_documents():
     decisions = {"PASS": 0.0, "FAIL": 1.0, "INCONCLUSIVE": 0.0}
     wanted |= {("entropie_verdict", (*held, ("decision", name))): value for name, value in decisions.items()}
     assert samples == wanted
+
+
+def test_bits_beyond_the_data_are_a_lower_bound():
+    document = assessment()
+    document["attacks"][1]["pse_bits"] |= {"value": 15.871, "low": 15.1, "high": 15.871, "resolvable": 15.25}
+    samples, helps = parsed(exposition(document))
+    name = "entropie_score_information_bits"
+    assert [samples[name, (("bound", end),)] for end in ("value", "low", "high")] == [15.25, 15.1, 15.25]
+    assert samples["entropie_score_information_lower_bound", ()] == 1.0
+    assert "lower bound" in helps["entropie_score_information_lower_bound"]
+
+
+def test_the_headlines_group_is_the_most_exposed():
+    document = assessment()
+    right = {"value": 0.9, "low": 0.85, "high": 0.95}
+    document["headline"]["most_exposed"] = {"matcher": "visit", "share": 0.1, "people": 10, "right": right}
+    samples, _ = parsed(exposition(document))
+    assert [samples["entropie_most_exposed_risk_ratio", (("bound", end),)] for end in right] == [0.9, 0.85, 0.95]
+
+
+def test_a_limit_of_ones_own_keeps_its_name():
+    document = assessment()
+    verdict = judge(document, own_profile(0.1, "board", "average"), today=datetime.date(2026, 11, 16))
+    samples, _ = parsed(exposition({**document, "verdict": verdict.to_json()}))
+    assert samples["entropie_limit_ratio", (("profile", "own"), ("measure", "average"), ("limit_name", "board"))] == 0.1
 
 
 def test_names_end_in_their_unit():

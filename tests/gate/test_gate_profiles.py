@@ -52,7 +52,10 @@ def test_a_limit_is_a_share(limit):
 def test_a_limit_has_a_name():
     with pytest.raises(InvalidParameter, match="`limit_name` must not be empty"):
         own_profile(0.1, "  ", "average")
-    assert own_profile(0.1, " house rule ", "worst").title == "house rule"
+    own = own_profile(0.1, " house rule ", "worst")
+    assert (own.name, own.title, own.shown) == ("own", "house rule", "house rule, own limit")
+    assert own.source == "declared by the user"
+    assert PROFILES["ema"].shown == PROFILES["ema"].title
     assert own_profile(0.1, "house rule", "worst").speaks_of == "maximum"
     assert own_profile(0.1, "house rule", "average").speaks_of == "average"
 

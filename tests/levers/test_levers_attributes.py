@@ -78,12 +78,16 @@ def test_what_columns_add_by_all_orders(rows):
         assert bits([*taken, step.column]) == pytest.approx(max(bits([*taken, name]) for name in rest), abs=1e-9)
         assert step.adds_bits == pytest.approx(bits([*taken, step.column]) - bits(taken), abs=1e-9)
         taken.append(step.column)
+    start = found.start.columns  # those that name people by themselves are not worth a remedy other than to go
+    assert set(start) == (set("pqr") - set(found.identifiers) or set("pqr"))
     for remedy in found.remedies:
+        assert remedy.column in start
         if remedy.action == "drop":
-            left = Counter(tuple(row[i] for i in range(3) if "pqr"[i] != remedy.column) for row in rows)
+            places = ["pqr".index(name) for name in start if name != remedy.column]
+            left = Counter(tuple(row[i] for i in places) for row in rows)
             assert remedy.success == pytest.approx(len(left) / len(rows))
             assert remedy.bits_given_up == pytest.approx(entropy([row["pqr".index(remedy.column)] for row in rows]))
-            assert remedy.success_drop == pytest.approx(found.together.success - remedy.success)
+            assert remedy.success_drop == pytest.approx(found.start.success - remedy.success)
             if remedy.drop_per_bit is not None:
                 assert remedy.drop_per_bit == pytest.approx(remedy.success_drop / remedy.bits_given_up)
     worth = [-math.inf if remedy.drop_per_bit is None else remedy.drop_per_bit for remedy in found.remedies]
@@ -130,7 +134,9 @@ def test_people_who_are_all_alone_have_no_upper_end():
 
 def test_numbers_are_cut_into_round_bands():
     ages = np.repeat(np.arange(18, 90), 10)
-    column = read_attributes(pa.table({"age": ages}), ["age"]).columns[0]
+    exact = read_attributes(pa.table({"age": ages}), ["age"]).columns[0]
+    assert (exact.bands, exact.size) == (None, 72)  # nothing is cut before it is asked for
+    column = exact.in_bands()
     assert (column.bands.width, column.exact_size) == (5.0, 72)
     low, high = np.quantile(ages, 0.01, method="inverted_cdf"), np.quantile(ages, 0.99, method="inverted_cdf")
     naive = [min(max(age // 5, low // 5), high // 5) for age in ages.tolist()]
@@ -145,7 +151,7 @@ def test_numbers_are_cut_into_round_bands():
     st.integers(1, 30),
 )
 def test_never_more_bands_than_asked_for(numbers, most):
-    column = read_attributes(pa.table({"x": numbers}), ["x"], bins={"x": BinRule(bands=most)}).columns[0]
+    column = read_attributes(pa.table({"x": numbers}), ["x"], bins={"x": BinRule(bands=most)}).columns[0].in_bands()
     assert column.size <= column.bands.count <= max(most, 1)
     step = float(f"{column.bands.width:e}".split("e")[0])
     assert step in (1.0, 2.0, 5.0)
@@ -163,22 +169,97 @@ def test_round_widths(width, rounded):
 def test_few_numbers_and_codes_stay_as_they_are():
     table = pa.table(
         {
-            "kids": [i % 5 for i in range(100)],
-            "zip": [f"0{1000 + i}" for i in range(100)],  # a leading zero: no number
-            "job": [f"j{i % 30}" for i in range(100)],
-            "text": [str(1.5 * i) for i in range(100)],  # numbers written as text
+            "kids": [i % 5 for i in range(200)],
+            "town": [f"0{1000 + i % 100}" for i in range(200)],  # a leading zero: no number
+            "job": [f"j{i % 30}" for i in range(200)],
+            "text": [str(1.5 * (i % 100)) for i in range(200)],  # numbers written as text
         }
     )
-    kids, zips, job, text = read_attributes(table, ["kids", "zip", "job", "text"]).columns
-    assert [c.bands for c in (kids, zips, job)] == [None, None, None]
-    assert (kids.numbers is None, zips.numbers is None, job.numbers is None) == (False, True, True)
-    assert text.bands.width == 10.0
+    kids, towns, job, text = read_attributes(table, ["kids", "town", "job", "text"]).columns
+    assert [c.proposed for c in (kids, towns, job)] == [None, None, None]
+    assert (kids.numbers is None, towns.numbers is None, job.numbers is None) == (False, True, True)
+    assert [c.digits for c in (kids, towns, job, text)] == [False, True, False, False]
+    assert text.proposed.width == 10.0
+    assert text.size == 100
     exact = read_attributes(table, ["text"], bins={"text": BinRule()}).columns[0]
-    assert exact.bands is None
-    assert exact.size == 100
-    wide = read_attributes(table, ["text"], bins={"text": BinRule(width=50.0)}).columns[0]
+    assert exact.in_bands() is exact
+    wide = read_attributes(table, ["text"], bins={"text": BinRule(width=50.0)}).columns[0].in_bands()
     assert wide.bands.width == 50.0
     assert wide.size == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "user_id", "userID", "Zip", "ZIP5", "postCode", "POSTCODE", "postal code", "plz", "customer-uuid"]
+)
+def test_codes_are_known_by_their_names(name):
+    numbers = [1000 + 7 * (i % 60) for i in range(180)]
+    found = attributes(pa.table({name: numbers, "weight": numbers}), columns=[name, "weight"])
+    code, weight = found.columns
+    assert (code.kind, code.bands, code.banded) == ("codes", None, None)
+    assert (weight.kind, weight.band_width) == ("numbers", 50.0)
+    assert "bands of" not in "".join(remedy.how for remedy in found.remedies if remedy.column == name)
+    asked = attributes(pa.table({name: numbers}), columns=[name], bins={name: BinRule(bands=10)})
+    assert asked.columns[0].bands == 9  # who asks for bands gets them
+
+
+@pytest.mark.parametrize("name", ["idle", "zipped", "encoded", "postcodes_seen", "unidentified", "age"])
+def test_other_names_are_no_codes(name):
+    numbers = [1000 + 7 * (i % 60) for i in range(180)]
+    assert attributes(pa.table({name: numbers}), columns=[name]).columns[0].kind == "numbers"
+    halves = [1.5 * number for number in numbers]
+    assert attributes(pa.table({"code": halves}), columns=["code"]).columns[0].kind == "numbers"  # no code has halves
+
+
+def test_digits_that_are_text_on_purpose_are_codes(tmp_path):
+    numbers = [str(1000 + 7 * (i % 60)) for i in range(180)]
+    table = pa.table({"branch": numbers})
+    assert attributes(table, columns=["branch"]).columns[0].kind == "codes"
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert attributes(tmp_path / "t.parquet", columns=["branch"]).columns[0].kind == "codes"
+    pa_csv.write_csv(table, tmp_path / "t.csv")  # where everything is text, nothing follows from it
+    assert attributes(tmp_path / "t.csv", columns=["branch"]).columns[0].kind == "numbers"
+
+
+def test_what_is_different_for_everybody_is_an_identifier():
+    rng = np.random.default_rng(3)
+    ages = rng.integers(18, 90, 300)
+    number = rng.permutation(300)  # no word in its name, whole numbers, and yet nobody shares it
+    found = attributes(pa.table({"number": number, "age": ages}), columns=["number", "age"])
+    first, age = found.columns
+    assert (first.identifier, first.bands, first.alone.success) == (True, None, 1.0)
+    assert not age.identifier
+    assert found.identifiers == ("number",)
+    assert found.together.success == 1.0
+    assert found.without_identifiers.columns == ("age",)
+    assert found.without_identifiers.success == pytest.approx(len(set(ages.tolist())) / 300)
+    assert found.banded.columns == ("age",)
+    assert {remedy.column for remedy in found.remedies} == {"age"}
+    alone = attributes(pa.table({"number": number}), columns=["number"])
+    assert alone.without_identifiers is None
+    assert alone.banded is None
+    assert [remedy.action for remedy in alone.remedies] == ["drop"]
+    asked = attributes(pa.table({"number": number}), columns=["number"], bins={"number": BinRule(bands=10)})
+    assert asked.banded.success == pytest.approx(asked.columns[0].bands / 300)  # not silently, but on request
+    nearly = attributes(pa.table({"number": [*number[:-1], number[0]]}), columns=["number"])
+    assert nearly.identifiers == ()
+
+
+def test_the_table_as_it_stands_comes_first_and_bands_are_the_remedy():
+    rng = np.random.default_rng(7)
+    ages, incomes = rng.integers(18, 90, 500).tolist(), (rng.integers(100, 900, 500) * 100).tolist()
+    found = attributes(pa.table({"age": ages, "income": incomes}), columns=["age", "income"])
+    pairs = Counter(zip(ages, incomes, strict=True))
+    assert found.together.success == pytest.approx(len(pairs) / 500)
+    assert found.sets[-1] == found.together
+    assert found.columns[0].alone.bits == pytest.approx(entropy(ages))
+    assert found.columns[0].values == len(set(ages))
+    low, high = (np.quantile(ages, share, method="inverted_cdf") // 5 for share in (0.01, 0.99))
+    banded = [min(max(age // 5, low), high) for age in ages]
+    assert found.columns[0].band_width == 5.0
+    assert found.columns[0].banded.bits == pytest.approx(entropy(banded))
+    assert found.columns[0].banded.success == pytest.approx(len(set(banded)) / 500)
+    assert found.banded.success < found.together.success / 1.5
+    assert found.start is found.banded
 
 
 def test_missing_is_a_value_of_its_own():
@@ -188,7 +269,7 @@ def test_missing_is_a_value_of_its_own():
         assert found.values == 3
         assert found.missing_share == 0.5
     many = pa.table({"x": [*range(40), *[None] * 10]})
-    column = read_attributes(many, ["x"]).columns[0]
+    column = read_attributes(many, ["x"]).columns[0].in_bands()
     assert column.size == column.bands.count + 1
     assert np.bincount(column.codes).max() == 10
 
@@ -203,10 +284,9 @@ def test_coarsening_merges_the_rarest_and_widens_bands():
     other = ["rest" if job in ("king", "pope") else job for job in jobs]
     assert merged.bits_given_up == pytest.approx(entropy(jobs) - entropy(other))
     assert by["coarsen", "age"].how == "bands of 5"
-    assert by["coarsen", "age"].success < found.together.success
-    # the exact table is what is released if nobody looks at the bands
-    assert found.together_exact.success == pytest.approx(len(set(zip(jobs, ages, strict=True))) / 95)
-    assert found.columns[1].exact_success == pytest.approx(40 / 95)
+    assert by["coarsen", "age"].success < found.banded.success < found.together.success
+    assert found.together.success == pytest.approx(len(set(zip(jobs, ages, strict=True))) / 95)
+    assert found.columns[1].alone.success == pytest.approx(40 / 95)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "tsv", "semicolon.csv", "csv.gz"])

@@ -167,11 +167,14 @@ def _run(
     """Read, attack, pull the levers asked for, judge, write, show."""
     from entropie.assessment import assess_prepared, check_attack, prepare
     from entropie.errors import EntropieError
+    from entropie.levers.obfuscation import wanted_error_value
     from entropie.levers.windows import parse_window
 
     _check_folder(out)
     check_attack(attack_options.get("matchers", _MATCHERS), seed, threads)
     length = None if window is None else parse_window(window)
+    if protect is not None:
+        protect = wanted_error_value(protect)
     begun = time.perf_counter()
     with _stages() as progress:
         progress("reading", 0.0)

@@ -32,8 +32,8 @@ _SHOWN_REMEDIES = 6
     "--bins",
     multiple=True,
     metavar="C=N",
-    help="Cut numbers into at most N bands (age=10), into bands of a width (age=width:5) or not at all (age=exact). "
-    "May be repeated. [20 bands where there are more than 20 different numbers]",
+    help="Bands to try as a remedy: at most N (age=10), of a width (age=width:5) or none (age=exact). May be repeated. "
+    "[20 bands where there are more than 20 different numbers, none for codes and identifiers]",
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Also write the JSON document to this file.")
 @json_option
@@ -48,8 +48,8 @@ def attributes(
 ) -> None:
     """Say how much the columns of TABLE tell about who a person is; one row per person, CSV or Parquet.
 
-    Bits of every column and of sets of columns, how many people are alone with their combination, what each column
-    adds, and what to leave out or coarsen first. No value of anybody is shown.
+    Bits of every column and of sets of columns as they stand, how many people are alone with their combination, what
+    each column adds, what bands would make of it, and what to leave out or coarsen next. No value of anybody is shown.
 
     \b
     entropie attributes people.csv --id person --columns age,sex,region,income
@@ -88,10 +88,9 @@ def attributes_text(found: AttributeRisk) -> str:
     lines = [
         f"{found.name}: {output.count(found.people)} people, {_columns(len(found.columns))}",
         *[f"left out: {output.count(rows)} rows, {reason}" for reason, rows in found.dropped.items()],
-        *[_banded(column) for column in found.columns if column.bands is not None],
+        *[note for column in found.columns if (note := _note(column))],
         "",
-        output.paragraph(_headline(found)),
-        "",
+        *[line for text in _headline(found) for line in (output.paragraph(text), "")],
         output.table(*_column_table(found)),
         "",
         output.paragraph(_bits_sentence(found)),
@@ -114,32 +113,57 @@ def _columns(number: int) -> str:
     return "1 column" if number == 1 else f"{number} columns"
 
 
-def _banded(column: ColumnRisk) -> str:
-    return (
-        f"{column.name}: {column.exact_values:,} different numbers, taken in {column.bands} bands of "
-        f"{_width(column.band_width or 0.0)} (--bins)"
-    )
+def _note(column: ColumnRisk) -> str:
+    """What a reader must know of a column before its numbers; nothing where it is plain."""
+    from entropie.levers.attribute_table import BANDS
+
+    if column.identifier:
+        other = f" or cut it into bands (--bins {column.name}=10)" if column.kind == "numbers" else ""
+        other = " or release its bands alone" if column.bands is not None else other
+        return f"{column.name}: different for everybody, an identifier; leave it out{other}"
+    if column.kind == "codes" and column.values > BANDS:
+        cut = f"; if they are numbers: --bins {column.name}=10"
+        return f"{column.name}: {output.count(column.values)} different codes, not cut into bands{cut}"
+    return ""
 
 
 def _width(width: float) -> str:
     return f"{width:,.0f}" if width >= 1.0 and width == round(width) else f"{width:g}"
 
 
-def _headline(found: AttributeRisk) -> str:
-    risk, exact = found.together, found.together_exact
-    names = _listed(risk.columns)
-    sentence = (
-        f"An attacker who knows {names} of everybody names {output.percent(risk.success)} of these "
-        f"{output.count(found.people)} people; guessing names {output.percent(1.0 / found.people)}. "
-        f"{output.percent(risk.unique_share)} are alone with their values and {output.percent(risk.small_share)} share "
-        f"them with fewer than ten."
+def _headline(found: AttributeRisk) -> list[str]:
+    """The risk of the table as it stands, then what is left of it without identifiers and in bands."""
+    risk = found.together
+    first = (
+        f"An attacker who knows {_listed(risk.columns)} of everybody, as they stand in the table, names "
+        f"{output.percent(risk.success)} of these {output.count(found.people)} people; guessing names "
+        f"{output.percent(1.0 / found.people)}. {_shares(risk)}."
     )
-    if exact is not risk:
-        sentence += (
-            f" That holds for the bands above. With the exact numbers {output.percent(exact.success)} are named: "
-            f"release the bands, not the numbers."
+    texts = [first]
+    plain = [column.name for column in found.columns if column.identifier and column.name not in found.start.columns]
+    if found.without_identifiers is not None:
+        rest = found.without_identifiers
+        texts.append(
+            f"Without {_listed(plain)}, different for everybody: {output.percent(rest.success)} are named by "
+            f"{_listed(rest.columns)}. {_shares(rest)}."
         )
-    return sentence
+    if found.banded is not None:
+        cut = [
+            f"{_width(column.band_width)} ({column.name})" for column in found.columns if column.band_width is not None
+        ]
+        better = found.banded.success < (found.without_identifiers or risk).success
+        texts.append(
+            f"In bands of {_listed(cut)}: {output.percent(found.banded.success)} are named. {_shares(found.banded)}. "
+            + ("Release the bands, not the numbers." if better else "These bands do not help.")
+        )
+    return texts
+
+
+def _shares(risk: GroupRisk) -> str:
+    return (
+        f"{output.percent(risk.unique_share)} are alone with their values and {output.percent(risk.small_share)} share "
+        "them with fewer than ten"
+    )
 
 
 def _bits_sentence(found: AttributeRisk) -> str:
@@ -159,17 +183,27 @@ def _order_sentence(found: AttributeRisk) -> str:
 
 
 def _column_table(found: AttributeRisk) -> tuple[list[str], list[list[str]]]:
+    """Every column as it stands and, where bands are proposed, in them."""
     headers = ["column", "values", "bits", "population, 95 %", "named", "alone", "below 10", "adds", "average"]
-    return headers, [
+    banded = any(column.banded is not None for column in found.columns)
+    rows = [
         [
             column.name,
             output.count(column.values),
             *_risk_cells(column.alone),
             output.plain_bits(column.adds_bits),
             "" if column.average_bits is None else output.plain_bits(column.average_bits),
+            *(_band_cells(column) if banded else []),
         ]
         for column in found.columns
     ]
+    return headers + (["in bands of", "bits", "named"] if banded else []), rows
+
+
+def _band_cells(column: ColumnRisk) -> list[str]:
+    if column.banded is None or column.band_width is None:
+        return ["", "", ""]
+    return [_width(column.band_width), output.plain_bits(column.banded.bits), output.percent(column.banded.success)]
 
 
 def _risk_cells(risk: GroupRisk) -> list[str]:
@@ -197,7 +231,12 @@ def _set_table(found: AttributeRisk) -> tuple[list[str], list[list[str]]]:
 
 
 def _remedy_table(found: AttributeRisk) -> tuple[list[str], list[list[str]]]:
-    headers = ["to lower the risk, cheapest first", "bits given up", "named then", "alone then", "fewer named per bit"]
+    coarser = [
+        *(["without identifiers"] if found.without_identifiers is not None else []),
+        *(["in bands"] if found.banded is not None else []),
+    ]
+    what = f"once {_listed(coarser)}, cheapest first" if coarser else "to lower the risk, cheapest first"
+    headers = [what, "bits given up", "named then", "alone then", "fewer named per bit"]
     return headers, [_remedy_row(remedy) for remedy in found.remedies[:_SHOWN_REMEDIES]]
 
 

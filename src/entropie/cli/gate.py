@@ -13,7 +13,7 @@ import click
 
 from entropie.cli import output
 from entropie.cli.options import FILE, WHOLE, json_option
-from entropie.gate.profiles import PROFILES
+from entropie.gate.profiles import OWN, PROFILES
 
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison, Side
@@ -61,7 +61,7 @@ def _options() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
         click.option(
             "--fail-on",
             type=click.Choice(["average", "worst"]),
-            help="Judge the average over all people, or the most exposed. [what the profile speaks of]",
+            help="Judge the average over the people assessed, or the most exposed. [what the profile speaks of]",
         ),
         click.option("--waiver", type=FILE, metavar="FILE", help="Waiver for a limit that is not met (TOML)."),
         click.option("--declared", type=FILE, metavar="FILE", help="The four declarations below in a file (TOML)."),
@@ -69,7 +69,7 @@ def _options() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
         click.option("--population", type=WHOLE, metavar="N", help="Declare how many people there are to tell apart."),
         click.option("--context", metavar="TEXT", help="Declare how the data are released."),
         click.option("--attempt-probability", type=float, metavar="P", help="Declare how likely an attempt is."),
-        click.option("--review-date", metavar="DATE", help="When to look again. [in one year]"),
+        click.option("--review-date", metavar="DATE", help="When to look again. [in one year, or when a waiver ends]"),
         click.option("--metrics", type=FILE, metavar="FILE", help="Also write the numbers for Prometheus."),
     ]  # fmt: skip
 
@@ -140,11 +140,12 @@ def apply_gate(document: dict[str, Any], gate: Gate) -> tuple[dict[str, Any], in
     verdict = None
     if gate.profile is not None:
         verdict = judge(document, gate.profile, gate.measure, gate.declared, gate.waiver, today=today)
+    waived_until = gate.waiver.expires if verdict is not None and verdict.waived and gate.waiver is not None else None
     judged = {
         **document,
         "declared": gate.declared.to_json(),
         "verdict": None if verdict is None else verdict.to_json(),
-        "review": {"date": review_date(document, gate.review, today).isoformat()},
+        "review": {"date": review_date(document, gate.review, today, waived_until).isoformat()},
     }
     if gate.metrics is not None:
         write_metrics(gate.metrics, judged)
@@ -157,14 +158,15 @@ def verdict_text(document: dict[str, Any]) -> str:
     if verdict is None:
         return "No verdict: no limit was named (--profile)."
     profile = verdict["profile"]
+    limit = f"{profile['title']} (own limit)" if profile["name"] == OWN else profile["name"]
     waived = verdict["waiver"] is not None and verdict["waiver"]["applies"]
     head = f"Verdict: {verdict['decision']}{', waived until ' + verdict['waiver']['expires'] if waived else ''}"
-    sentence = verdict["sentence"].removeprefix(f"{verdict['decision']}: ")
+    sentence = verdict["sentence"].removeprefix(verdict["decision"]).removeprefix(":").lstrip()
     return "\n".join(
         [
             head,
             output.paragraph(sentence[0].upper() + sentence[1:]),
-            output.paragraph(f"Limit: {profile['name']}. Source: {profile['source']}."),
+            output.paragraph(f"Limit: {limit}. Source: {profile['source']}."),
             f"Review by {document['review']['date']}.",
         ]
     )
@@ -179,14 +181,17 @@ def verdict_text(document: dict[str, Any]) -> str:
     default=0.0,
     show_default=True,
     metavar="SHARE",
-    help="Put up with so many more people named rightly, as a share of all.",
+    help="Put up with so many more people named rightly, as a share of those assessed.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 3 where the interval does not tell. [0]")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 3 where the interval does not tell, or the two cannot be compared. [0]"
+)
 @json_option
 def compare(old: Path, new: Path, tolerance_error: float, strict: bool, as_json: bool) -> int:
     """Compare two assessments: did the risk rise from OLD to NEW, both files assessment.json?
 
-    Exit code 1 means that it has: the whole 95 % interval of the difference is above the tolerance.
+    Exit code 1 means that it has: the whole 95 % interval of the difference is above the tolerance. Different attacks
+    (another rule, other knowledge) are not comparable: then the exit code is 0, or 3 with --strict.
 
     \b
     entropie compare last-month/assessment.json this-month/assessment.json
@@ -211,14 +216,14 @@ def comparison_text(found: Comparison) -> str:
             output.percent(found.old.risk.value),
             output.percent(found.new.risk.value),
             f"{_signed(risk.value * 100)} points",
-            f"{_signed(risk.low * 100)} to {_signed(risk.high * 100)}",
+            f"{_signed(risk.low * 100)} to {_signed(risk.high * 100)}, {found.risk_level}",
         ],
         [
             "bits of the scores",
-            output.plain_bits(found.old.pse_bits.value),
-            output.plain_bits(found.new.pse_bits.value),
-            f"{_signed(bits.value)} bits",
-            f"{_signed(bits.low)} to {_signed(bits.high)}",
+            _score_bits(found.old),
+            _score_bits(found.new),
+            "cannot be told" if bits is None else f"{_signed(bits.value)} bits",
+            "" if bits is None else f"{_signed(bits.low)} to {_signed(bits.high)}, 95 %",
         ],
         [
             "bits of one event",
@@ -229,10 +234,11 @@ def comparison_text(found: Comparison) -> str:
         ],
     ]
     lines = [_side_line("old", found.old), _side_line("new", found.new), ""]
-    lines += [output.table(["", "old", "new", "difference", "95 % interval"], rows), ""]
-    lines += [output.paragraph(found.sentence), "", output.paragraph(found.assumption)]
     if found.warnings:
-        lines += ["", "Before you rely on this:", *(output.paragraph(f"- {warning}") for warning in found.warnings)]
+        lines += ["Before you rely on this:", *(output.paragraph(f"- {warning}") for warning in found.warnings), ""]
+    lines += [output.paragraph(found.sentence), ""]
+    lines += [output.table(["", "old", "new", "difference", "interval"], rows), ""]
+    lines += [output.paragraph(found.assumption)]
     return "\n".join(lines)
 
 
@@ -241,6 +247,11 @@ def _side_line(name: str, side: Side) -> str:
     source = Path(side.source).name if side.source else "unnamed"
     people, events = output.count(side.users), output.count(side.events)
     return f"{name}: {source}{day}: {people} people, {events} events, strongest matcher {side.matcher}"
+
+
+def _score_bits(side: Side) -> str:
+    """Bits of the scores; what is more than the data can show has no digits."""
+    return f"{'over ' if side.pse_bits_over else ''}{output.plain_bits(side.pse_bits.value)}"
 
 
 def _signed(number: float) -> str:

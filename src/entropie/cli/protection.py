@@ -8,61 +8,66 @@ from typing import Any
 from entropie.cli import output
 
 _READING = (
-    "Promised: the share of people that every attacker names wrongly, on average, whatever she knows. Attack: the "
+    "Events sent: by all people together. Promised: the share of people that every attacker names wrongly, on average, "
+    "whatever she knows; 10 guesses: the same where she may name ten people and errs if none is right. Attack: the "
     "share that our own attack named wrongly. Top-20 and top-100: mean relative error of the estimated shares of the "
     "most frequent items; where it is as large as the share itself, nothing is left of them. Noise protects what is "
     "sent from now on; it does not protect data that have already left in clear."
 )
+_COLUMNS = ("events sent", "epsilon", "promised", "10 guesses", "attack", "95 % interval", "top-20", "top-100")
 
 
 def protection_text(rows: Sequence[Mapping[str, Any]], goal: Mapping[str, Any]) -> str:
     """A table and a sentence per row, from the objects `protection` and `protection_goal` of assessment.json."""
-    headers = ["protection", "epsilon", "promised wrong", "attack wrong", "95 % interval", "top-20", "top-100", ""]
-    chosen = next((row for row in rows if row["recommended"]), None)
     lines = [
         f"Wanted: an attacker errs in at least {output.percent(goal['bayes_error'])} of cases",
         "",
         output.paragraph(goal["sentence"]),
         "",
-        output.table(headers, [_cells(row) for row in rows]),
+        output.paragraph(_heading(rows)),
+        "",
+        output.table(["protection", *_COLUMNS], [_cells(row) for row in rows]),
         "",
         output.paragraph(_READING),
     ]
     for row in rows:
         lines += ["", output.paragraph(row["sentence"])]
-    if chosen is not None:
-        lines += ["", output.paragraph(_recommendation(chosen, goal))]
+    if goal["recommendation"]:
+        lines += ["", output.paragraph(f"* Recommended: {goal['recommendation']}")]
     return "\n".join(lines)
+
+
+def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the rows send, above the table that compares them."""
+    first, other = rows[0], rows[-1]
+    if first["sends"] == other["sends"]:
+        return f"All rows send {other['sends']}."
+    text = f"All rows but the first send {other['sends']}; the first sends {first['sends']}."
+    whole, part = (row["attack"]["identification_error"]["value"] for row in rows[:2])
+    if part > whole:
+        text += f" Most of the fall of the risk from '{first['name']}' to '{rows[1]['name']}' comes from sending less."
+    return text
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     mechanism, promise, utility = row["mechanism"], row["promise"], row["utility"]
     error = row["attack"]["identification_error"]
-    tops = ["", ""]
+    promises, tops = ["nothing", "nothing"], ["", ""]
+    if promise is not None:
+        promises = [output.percent(promise[name]) for name in ("bayes_error", "list_error")]
     if utility is not None:
         tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
     return [
-        row["name"],
+        f"{row['name']} *" if row["recommended"] else row["name"],
+        output.count(row["events_sent"]),
         "" if mechanism is None else output.number(mechanism["epsilon"]),
-        "nothing" if promise is None else output.percent(promise["bayes_error"]),
+        *promises,
         output.percent(error["value"]),
         f"{output.percent(error['low'])} to {output.percent(error['high'])}",
         *tops,
-        "recommended" if row["recommended"] else "",
     ]
 
 
 def _relative(error: float) -> str:
     """A relative error in percent; it has no upper end."""
     return "exact" if error == 0.0 else f"{error * 100:,.{1 if error < 1.0 else 0}f}\N{NO-BREAK SPACE}%"
-
-
-def _recommendation(row: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
-    reasons = {
-        "all data": "its promise is proved for all data with so few items",
-        "these data": "these data say so little about people that it suffices while they behave alike",
-        "measured": "it meets the goal against our own attack; that is measured, not proved",
-        None: "its promise meets the goal, and the most frequent items keep the smallest error",
-    }
-    basis = goal["basis"] if row["name"] == "pseudonyms alone" else None
-    return f"Recommended: {row['name']}, because {reasons[basis]}."

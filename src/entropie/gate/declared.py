@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,7 +23,7 @@ class Declared:
     attacker               who might try
     population             how many people the attacker must tell apart, at least those in the data
     context                how the data are released, and under which controls
-    attempt_probability    probability that anybody tries at all
+    attempt_probability    probability that anybody tries at all; zero would make every risk nothing
     """
 
     attacker: str | None = None
@@ -38,8 +39,8 @@ class Declared:
         if self.population is not None:
             checks.whole_number("population", self.population, at_least=2)
         if self.attempt_probability is not None:
-            rule = "a probability from 0 to 1"
-            checks.real_number("attempt_probability", self.attempt_probability, rule, 0.0, 1.0)
+            rule = "a probability above 0 and up to 1"
+            checks.real_number("attempt_probability", self.attempt_probability, rule, math.nextafter(0.0, 1.0), 1.0)
 
     def check_population(self, people: int) -> None:
         """Refuse a population smaller than the people it must contain."""

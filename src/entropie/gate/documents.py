@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from entropie.errors import InvalidInput
-from entropie.measures.intervals import Interval
+from entropie.measures.intervals import LEVEL, Interval
 
 SCHEMA = "entropie.assessment/1"
 """The same as the assessment's own; named here so that reading a document loads no attack."""
@@ -20,18 +21,29 @@ Document = dict[str, Any]
 def read_assessment(path: str | os.PathLike[str]) -> Document:
     """The document of an assessment on file."""
     name = Path(path)
-    try:
-        found = json.loads(name.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except FileNotFoundError:
-        raise InvalidInput(f"Assessment {name} does not exist; make one with `entropie assess`.") from None
-    except (IsADirectoryError, PermissionError):
-        raise InvalidInput(f"Assessment {name} cannot be read; name the file assessment.json.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise InvalidInput(f"Assessment {name} is not a JSON document; name the file assessment.json.") from None
+    found = read_json("Assessment", name)
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         written = found.get("schema") if isinstance(found, dict) else None
         raise InvalidInput(f"Assessment {name} must have the schema {SCHEMA}, got {written!r}; assess the data again.")
     return found
+
+
+def read_json(what: str, path: Path) -> Any:
+    """A JSON document on file, or a sentence that says why it cannot be read."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise InvalidInput(f"{what} {path} holds {constant}, which is not JSON; make it anew with `entropie assess`.")
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    except FileNotFoundError:
+        raise InvalidInput(f"{what} {path} does not exist; make one with `entropie assess`.") from None
+    except (IsADirectoryError, PermissionError):
+        raise InvalidInput(f"{what} {path} cannot be read; name the file assessment.json.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise InvalidInput(
+            f"{what} {path} is not whole JSON (damaged or cut off); make it anew with `entropie assess`."
+        ) from None
 
 
 def entry(document: Document, *path: str | int) -> Any:
@@ -81,10 +93,77 @@ def average_risk(document: Document) -> Interval:
     return complement(interval(document, "headline", "identification_error"))
 
 
-def worst_risk(document: Document) -> Interval:
-    """Share named rightly among the people of whom the strongest attack is surest."""
-    return interval(document, "attacks", strongest(document), "exposure", "most_exposed", "right")
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """The people at the greatest risk whom an attacker can pick out; `share` 1 where no group stands out.
+
+    level   confidence level of the interval by itself; above 95 % where it allows for a choice among attacks
+    """
+
+    matcher: str
+    share: float
+    people: int
+    right: Interval
+    level: float
 
 
-def _refuse(constant: str) -> float:
-    raise json.JSONDecodeError(f"{constant} is not JSON", constant, 0)
+def most_exposed(document: Document) -> Exposed:
+    """The group that counts as the worst; in documents without one, the strongest attack's clearest tenth."""
+    chosen = _has_headline_group(document)
+    index = strongest(document)
+    place: tuple[str | int, ...] = (
+        ("headline", "most_exposed") if chosen else ("attacks", index, "exposure", "most_exposed")
+    )
+    return Exposed(
+        matcher=str(entry(document, *(place if chosen else ("attacks", index)), "matcher")),
+        share=number(document, *place, "share"),
+        people=int(number(document, *place, "people")),
+        right=interval(document, *place, "right"),
+        level=headline_level(document) if chosen else LEVEL,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBits:
+    """Bits of the strongest attack's scores; above `resolvable` they are a lower bound and worth no digits."""
+
+    measured: Interval
+    resolvable: float
+
+    @property
+    def over(self) -> bool:
+        """Whether they are more than the data can show."""
+        return self.measured.value > self.resolvable
+
+    @property
+    def shown(self) -> Interval:
+        """No more than the data can show."""
+        most = self.resolvable
+        if not self.over:
+            return self.measured
+        return Interval(most, min(self.measured.low, most), min(self.measured.high, most))
+
+
+def score_bits(document: Document) -> ScoreBits:
+    """The bits of the attack that counts."""
+    place = ("attacks", strongest(document), "pse_bits")
+    return ScoreBits(interval(document, *place), number(document, *place, "resolvable"))
+
+
+def tells_most_exposed(document: Document) -> bool:
+    """Whether there is a group that counts as the worst."""
+    return _has_headline_group(document) or document["attacks"][strongest(document)].get("exposure") is not None
+
+
+def headline_level(document: Document) -> float:
+    """Level of the headline's intervals by themselves: all of the attacks chosen among share the 5 % of doubt."""
+    return 1.0 - (1.0 - LEVEL) / max(1.0, number(document, "headline", "chosen_among"))
+
+
+def obfuscated(document: Document) -> bool:
+    """Whether what was assessed are reports of a mechanism."""
+    return document.get("input", {}).get("obfuscated") is True
+
+
+def _has_headline_group(document: Document) -> bool:
+    return document.get("headline", {}).get("most_exposed") is not None

@@ -15,6 +15,7 @@ from entropie.atomic import replacing
 from entropie.errors import InvalidInput
 from entropie.gate import documents
 from entropie.gate.documents import Document
+from entropie.gate.profiles import OWN
 from entropie.gate.review import assessment_moment
 from entropie.gate.verdict import EXIT_CODES
 from entropie.measures.intervals import Interval
@@ -62,11 +63,10 @@ def _gauges(document: Document) -> Iterable[Gauge]:
         "Share of people the strongest attack names rightly, with the ends of its 95 % interval.",
         _bounds(documents.average_risk(document)),
     )
-    exposed = attack.get("exposure") is not None
     yield Gauge(
         "entropie_most_exposed_risk_ratio",
-        "Share named rightly among the people the strongest attack is surest about, with its 95 % interval.",
-        _bounds(documents.worst_risk(document)) if exposed else (),
+        "Share named rightly among the most exposed people an attack can pick out, with its 95 % interval.",
+        _bounds(documents.most_exposed(document).right) if documents.tells_most_exposed(document) else (),
     )
     yield _plain(
         "entropie_guessing_risk_ratio",
@@ -75,8 +75,14 @@ def _gauges(document: Document) -> Iterable[Gauge]:
     )
     yield Gauge(
         "entropie_score_information_bits",
-        "What the strongest attack's scores say about who a person is (PSE), with the ends of its 95 % interval.",
-        _bounds(documents.interval(attack, "pse_bits")),
+        "What the strongest attack's scores say about who a person is (PSE), with the ends of its 95 % interval; no "
+        "more than the data can show.",
+        _bounds(documents.score_bits(document).shown),
+    )
+    yield _plain(
+        "entropie_score_information_lower_bound",
+        "1 where the scores say more than the data can show: the bits are then a lower bound. 0 elsewhere.",
+        float(documents.score_bits(document).over),
     )
     yield _plain(
         "entropie_event_information_bits",
@@ -98,6 +104,8 @@ def _verdict_gauges(document: Document) -> Iterable[Gauge]:
     if verdict is None:
         return
     labels = {"profile": verdict["profile"]["name"], "measure": verdict["measure"]}
+    if verdict["profile"]["name"] == OWN:
+        labels["limit_name"] = verdict["profile"]["title"]
     yield Gauge("entropie_limit_ratio", "The limit the risk is held against.", ((labels, verdict["limit"]),))
     yield Gauge(
         "entropie_judged_risk_ratio",

@@ -55,6 +55,11 @@ class Profile:
         """The measure that comes closest to what the profile speaks of."""
         return "average" if self.speaks_of == "average" else "worst"
 
+    @property
+    def shown(self) -> str:
+        """What a sentence calls the limit."""
+        return f"{self.title}, own limit" if self.name == OWN else self.title
+
     def to_json(self) -> dict[str, str | float]:
         """The documented object inside a verdict."""
         return {
@@ -152,6 +157,6 @@ def own_profile(limit: float, title: str, measure: Measure) -> Profile:
         title=title.strip(),
         limit=limit,
         speaks_of="average" if measure == "average" else "maximum",
-        source="set by the user",
+        source="declared by the user",
         note="Whoever set it answers for it.",
     )

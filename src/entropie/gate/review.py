@@ -36,11 +36,17 @@ def assessment_moment(document: Document) -> datetime.datetime | None:
     return moment.astimezone(datetime.UTC) if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
-def review_date(document: Document, asked: datetime.date | None, today: datetime.date) -> datetime.date:
-    """The day asked for, else one year after the assessment."""
+def review_date(
+    document: Document,
+    asked: datetime.date | None,
+    today: datetime.date,
+    waived_until: datetime.date | None = None,
+) -> datetime.date:
+    """The day asked for, else one year after the assessment or, where that is earlier, the last day of its waiver."""
     made = assessment_date(document, today)
     if asked is None:
-        return _year_later(made)
+        later = _year_later(made)
+        return later if waived_until is None else min(later, waived_until)
     if asked < made:
         raise InvalidInput(f"The review date {asked} is before the assessment of {made}; name a later day.")
     return asked

@@ -58,13 +58,14 @@ class Waiver:
             return "The waiver is for another input (its SHA-256 differs) and has no effect."
         return None
 
-    def to_json(self, applies: bool) -> dict[str, Any]:
-        """The documented object inside a verdict."""
+    def to_json(self, applies: bool, hindrance: str | None) -> dict[str, Any]:
+        """The documented object inside a verdict; `hindrance` says why it does not apply."""
         return {
             "reason": self.reason,
             "expires": self.expires.isoformat(),
             "granted_by": self.granted_by,
             "applies": applies,
+            "reason_without_effect": hindrance,
         }
 
 

@@ -1,10 +1,11 @@
-"""A table with one row per person, column by column as small whole numbers; numbers are cut into bands."""
+"""A table with one row per person, column by column as small whole numbers; numbers with bands to cut them into."""
 
 from __future__ import annotations
 
 import csv
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,11 @@ from entropie.errors import InvalidInput, InvalidParameter
 __all__ = ["BANDS", "AttributeTable", "Bands", "BinRule", "Column", "read_attributes", "round_width", "rule_of"]
 
 BANDS = 20
-"""Numbers with more different values than this are cut into at most so many bands, unless told otherwise."""
+"""For numbers with more different values than this, at most so many bands are proposed, unless told otherwise."""
+CODE_WORDS = frozenset(
+    ("id", "uid", "uuid", "guid", "code", "zip", "zipcode", "postcode", "postalcode", "plz", "ssn", "iban")
+)
+"""Words in a column's name that say that its digits count nothing: near codes are not alike."""
 _DROPPED_SHARE = 0.01
 _BATCH_ROWS = 1 << 17
 _BLOCK_BYTES = 1 << 22
@@ -63,6 +68,9 @@ class Column:
 
     numbers   the number behind each exact value (NaN where it is missing), where the column holds numbers
     exact     the codes before they were cut into bands
+    digits    whether the values are codes written in digits, which are not numbers to be cut
+    proposed  bands to cut the numbers into; None where there are few, for codes and where all are different
+    bands     the bands they have been cut into
     """
 
     name: str
@@ -72,7 +80,18 @@ class Column:
     exact: NDArray[np.int64]
     exact_size: int
     numbers: NDArray[np.float64] | None
-    bands: Bands | None
+    digits: bool
+    proposed: Bands | None
+    bands: Bands | None = None
+
+    @property
+    def identifier(self) -> bool:
+        """Whether the value is different for everybody, so that it names people by itself."""
+        return self.exact_size == self.exact.size
+
+    def in_bands(self) -> Column:
+        """The attribute in the bands proposed for it, as it is where there are none."""
+        return self if self.proposed is None else self.banded(self.proposed)
 
     def banded(self, bands: Bands) -> Column:
         """The same attribute in bands; a missing value stays a value of its own."""
@@ -154,15 +173,16 @@ def read_attributes(
         path = Path(source)
         name = path.name
         table, digest = _file_table(path, wanted, dropped)
+        typed = InputFile(path).parquet  # in other files all is text, here what is text is so on purpose
     else:
-        name = "the table"
+        name, typed = "the table", True
         table = _memory_table(source, wanted)
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
     if id_column:
         _check_one_row_each(table.column(id_column), id_column)
-    found = tuple(_column(column, table.column(column), rules.get(column)) for column in names)
+    found = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
     return AttributeTable(name, digest, people, dropped, found)
 
 
@@ -264,22 +284,44 @@ def _check_one_row_each(ids: Any, name: str) -> None:
         )
 
 
-def _column(name: str, values: Any, rule: BinRule | None) -> Column:
-    """Number the values of a column, and cut it into bands where it holds many different numbers."""
+def _column(name: str, values: Any, rule: BinRule | None, typed: bool) -> Column:
+    """Number the values of a column, and propose bands where it holds many different numbers."""
     encoded = _plain(name, values).dictionary_encode()
     distinct = encoded.dictionary
     size, missing = len(distinct), encoded.null_count
     codes = encoded.indices.fill_null(size).to_numpy(zero_copy_only=False).astype(np.int64)
     numbers = _numbers(distinct)
+    digits = _all_digits(distinct) and (numbers is None or typed or _named_as_code(name))
+    digits |= numbers is not None and _is_whole(numbers) and _named_as_code(name)
     if numbers is not None and missing:
         numbers = np.append(numbers, np.nan)
     size += bool(missing)
-    column = Column(name, codes, size, missing, codes, size, numbers, None)
     if rule is not None and numbers is None:
         raise InvalidParameter(f"Option --bins asks for bands of column `{name}`, which does not hold numbers only.")
-    if numbers is None or rule == BinRule() or (rule is None and size <= BANDS):
+    digits &= rule is None or rule == BinRule()  # who asks for bands has said that these are numbers
+    column = Column(name, codes, size, missing, codes, size, numbers, digits, None)
+    if numbers is None or rule == BinRule():
         return column
-    return column.banded(bands_for(column, rule or BinRule(bands=BANDS)))
+    if rule is None and (size <= BANDS or column.digits or column.identifier):
+        return column
+    return replace(column, proposed=bands_for(column, rule or BinRule(bands=BANDS)))
+
+
+def _all_digits(distinct: Any) -> bool:
+    """Whether values are text made of digits alone."""
+    if len(distinct) == 0 or not (pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type)):
+        return False
+    return bool(pc.all(pc.match_substring_regex(distinct, r"^\s*\d+\s*$")).as_py())
+
+
+def _is_whole(numbers: NDArray[np.float64]) -> bool:
+    return bool((numbers == np.floor(numbers)).all())
+
+
+def _named_as_code(name: str) -> bool:
+    """Whether a word of the column's name (user_id, postCode, ZIP5) speaks of a code."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return any(word.lower() in CODE_WORDS for word in words)
 
 
 def bands_for(column: Column, rule: BinRule) -> Bands:

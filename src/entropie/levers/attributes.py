@@ -66,23 +66,26 @@ class GroupRisk:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRisk:
-    """One column: how it was taken, what it tells alone, and what it adds to the others.
+    """One column: what it tells alone, what it adds to the others, and what is left of that in bands.
 
-    exact_*         what the column tells with its very values, before it was cut into bands
+    kind            numbers; codes written in digits, which bands would make no sense of; or categories
+    identifier      whether it is different for everybody: it names people by itself and should be left out
+    alone           what its very values tell
+    bands           how many bands are proposed for its numbers, and of which width; None where none are
+    banded          what it tells in these bands
     adds_bits       bits lost when it alone is left out of all columns; adds_success likewise
     average_bits    the same averaged over all orders in which columns become known (Shapley); None for many columns
     """
 
     name: str
-    kind: Literal["numbers", "categories"]
-    bands: int | None
-    band_width: float | None
+    kind: Literal["numbers", "codes", "categories"]
+    identifier: bool
     values: int
     missing_share: float
-    exact_values: int
-    exact_bits: float
-    exact_success: float
     alone: GroupRisk
+    bands: int | None
+    band_width: float | None
+    banded: GroupRisk | None
     adds_bits: float
     adds_success: float
     average_bits: float | None
@@ -121,9 +124,12 @@ class Remedy:
 class AttributeRisk:
     """What a table of attributes tells about who its people are.
 
-    sets            every set of up to so many columns, numbers in the bands of `columns`
-    together        all columns, numbers in bands
-    together_exact  all columns with their very values
+    sets                 every set of up to so many columns, as they stand
+    together             all columns as they stand
+    without_identifiers  the columns left when those that name people by themselves are left out; None where none do
+                         or none is left
+    banded               these columns with numbers in the bands of `columns`; None where no bands are proposed
+    remedies             what to give up next, starting from `start`
     """
 
     name: str
@@ -133,7 +139,8 @@ class AttributeRisk:
     columns: tuple[ColumnRisk, ...]
     sets: tuple[GroupRisk, ...]
     together: GroupRisk
-    together_exact: GroupRisk
+    without_identifiers: GroupRisk | None
+    banded: GroupRisk | None
     greedy: tuple[Step, ...]
     remedies: tuple[Remedy, ...]
 
@@ -141,6 +148,16 @@ class AttributeRisk:
     def name_bits(self) -> float:
         """Bits that name anybody here, and the most that so many people can show."""
         return math.log2(self.people)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Columns that are different for everybody."""
+        return tuple(column.name for column in self.columns if column.identifier)
+
+    @property
+    def start(self) -> GroupRisk:
+        """The table that the remedies start from: identifiers left out and numbers in bands, where there are any."""
+        return self.banded or self.without_identifiers or self.together
 
     def to_json(self) -> dict[str, Any]:
         """The document `entropie.attributes/1`: sizes of groups and widths of bands, nobody's values."""
@@ -154,7 +171,9 @@ class AttributeRisk:
             "columns": [_plain(column) for column in self.columns],
             "sets": [_plain(found) for found in self.sets],
             "together": _plain(self.together),
-            "together_exact": _plain(self.together_exact),
+            "identifiers": list(self.identifiers),
+            "without_identifiers": None if self.without_identifiers is None else _plain(self.without_identifiers),
+            "banded": None if self.banded is None else _plain(self.banded),
             "greedy": [_plain(step) for step in self.greedy],
             "remedies": [_plain(remedy) for remedy in self.remedies],
             "provenance": {"version": __version__, "command": None},
@@ -172,8 +191,8 @@ def attributes(
 ) -> AttributeRisk:
     """Assess a table with one row per person: a path, or anything with `__arrow_c_stream__`.
 
-    All sets of up to `max_set` columns are assessed, and all columns together. `bins` says how numbers are cut into
-    bands; without it, numbers with many different values are.
+    All sets of up to `max_set` columns are assessed as they stand, and all columns together. `bins` says into which
+    bands numbers are cut as a remedy; without it, bands are proposed for numbers with many different values.
     """
     max_set = checks.whole_number("max_set", max_set)
     tell = progress or (lambda stage, share: None)
@@ -192,13 +211,18 @@ def assess_table(table: AttributeTable, max_set: int, tell: Progress) -> Attribu
             f"{len(names)} columns make {asked:,} sets of up to {max_set}, more than {MOST_SETS:,}; lower --max-set or "
             "name fewer columns."
         )
-    ledger = _Ledger(table)
+    ledger = _Ledger(table.people, table.columns)
     wanted = list(_subsets(names, max_set))
     for place, chosen in enumerate(wanted):
         tell("counting sets", place / len(wanted))
         ledger.risk(chosen)
     tell("comparing columns", 0.0)
     together = ledger.risk(names)
+    kept = [column for column in table.columns if not column.identifier or column.proposed is not None]
+    kept = kept or list(table.columns)
+    coarse = _Ledger(table.people, [column.in_bands() for column in kept])
+    left = [column.name for column in kept]
+    start = coarse.risk(left)
     return AttributeRisk(
         name=table.name,
         sha256=table.sha256,
@@ -207,18 +231,19 @@ def assess_table(table: AttributeTable, max_set: int, tell: Progress) -> Attribu
         columns=tuple(_column_risk(ledger, column, names, together) for column in table.columns),
         sets=tuple(ledger.risk(chosen) for chosen in wanted),
         together=together,
-        together_exact=_exactly(table, together),
+        without_identifiers=ledger.risk(left) if len(left) < len(names) else None,
+        banded=start if any(column.proposed is not None for column in kept) else None,
         greedy=_greedy(ledger, names),
-        remedies=_remedies(ledger, together),
+        remedies=_remedies(coarse, start),
     )
 
 
 class _Ledger:
     """Risks of sets of columns, each counted once."""
 
-    def __init__(self, table: AttributeTable) -> None:
-        self.table = table
-        self.columns = {column.name: column for column in table.columns}
+    def __init__(self, people: int, columns: Sequence[Column]) -> None:
+        self.people = people
+        self.columns = {column.name: column for column in columns}
         self._order = {name: place for place, name in enumerate(self.columns)}
         self._known: dict[tuple[str, ...], GroupRisk] = {}
 
@@ -231,7 +256,7 @@ class _Ledger:
 
     def risk_of(self, names: tuple[str, ...], columns: Sequence[Column]) -> GroupRisk:
         """The risk of columns that need not be the table's own."""
-        return group_risk(names, group_sizes([(column.codes, column.size) for column in columns]), self.table.people)
+        return group_risk(names, group_sizes([(column.codes, column.size) for column in columns]), self.people)
 
 
 def group_sizes(columns: Sequence[tuple[NDArray[np.int64], int]]) -> Sizes:
@@ -289,38 +314,28 @@ def _entropy(sizes: Sizes, people: int) -> tuple[float, float, float | None]:
     return bits, low, None if alone > _LONE_SHARE or high > ceiling else high
 
 
-def _exactly(table: AttributeTable, together: GroupRisk) -> GroupRisk:
-    """All columns without bands."""
-    if all(column.bands is None for column in table.columns):
-        return together
-    sizes = group_sizes([(column.exact, column.exact_size) for column in table.columns])
-    return group_risk(together.columns, sizes, table.people)
-
-
 def _subsets(names: Sequence[str], largest: int) -> Iterable[tuple[str, ...]]:
     for size in range(1, largest + 1):
         yield from itertools.combinations(names, size)
 
 
 def _column_risk(ledger: _Ledger, column: Column, names: Sequence[str], together: GroupRisk) -> ColumnRisk:
-    people = ledger.table.people
-    alone = ledger.risk([column.name])
-    exact = group_risk((column.name,), group_sizes([(column.exact, column.exact_size)]), people)
+    people = ledger.people
+    bands = column.proposed
     rest = [name for name in names if name != column.name]
     bits, success = 0.0, 1.0 / people
     if rest:
         bits, success = ledger.risk(rest).bits, ledger.risk(rest).success
     return ColumnRisk(
         name=column.name,
-        kind="categories" if column.numbers is None else "numbers",
-        bands=None if column.bands is None else column.bands.count,
-        band_width=None if column.bands is None else column.bands.width,
+        kind="codes" if column.digits else "categories" if column.numbers is None else "numbers",
+        identifier=column.identifier,
         values=column.size,
         missing_share=column.missing / people,
-        exact_values=column.exact_size,
-        exact_bits=exact.bits,
-        exact_success=exact.success,
-        alone=alone,
+        alone=ledger.risk([column.name]),
+        bands=None if bands is None else bands.count,
+        band_width=None if bands is None else bands.width,
+        banded=None if bands is None else ledger.risk_of((column.name,), [column.in_bands()]),
         adds_bits=max(0.0, together.bits - bits),
         adds_success=together.success - success,
         average_bits=_average_bits(ledger, column.name, rest),
@@ -357,20 +372,20 @@ def _greedy(ledger: _Ledger, names: Sequence[str]) -> tuple[Step, ...]:
 
 def _remedies(ledger: _Ledger, together: GroupRisk) -> tuple[Remedy, ...]:
     """What can be given up, the most risk saved per bit of data lost first."""
-    columns = ledger.table.columns
+    columns = list(ledger.columns.values())
     found = []
     for column in columns:
         others = [other for other in columns if other is not column]
         held = ledger.risk([column.name]).bits
         after = ledger.risk([other.name for other in others]) if others else None
-        found.append(_remedy("drop", column.name, "leave it out", held, after, together, ledger.table.people))
+        found.append(_remedy("drop", column.name, "leave it out", held, after, together, ledger.people))
         coarser = _coarser(column)
         if coarser is not None:
             how, changed = coarser
             kept = ledger.risk_of((column.name,), [changed]).bits
             mixed = [changed if other is column else other for other in columns]
             after = ledger.risk_of(together.columns, mixed)
-            found.append(_remedy("coarsen", column.name, how, held - kept, after, together, ledger.table.people))
+            found.append(_remedy("coarsen", column.name, how, held - kept, after, together, ledger.people))
     return tuple(sorted(found, key=lambda remedy: math.inf if remedy.drop_per_bit is None else -remedy.drop_per_bit))
 
 
@@ -396,7 +411,9 @@ def _coarser(column: Column) -> tuple[str, Column] | None:
         wider = bands_for(column, BinRule(width=round_width(column.bands.width * 1.5)))
         changed = column.banded(wider)
         return (f"bands of {_width(wider.width)}", changed) if 1 < changed.size < column.size else None
-    if column.numbers is not None and column.size > 3:
+    if column.identifier:
+        return None
+    if column.numbers is not None and not column.digits and column.size > 3:
         wider = bands_for(column, BinRule(bands=column.size // 2))
         changed = column.banded(wider)
         return (f"bands of {_width(wider.width)}", changed) if 1 < changed.size < column.size else None

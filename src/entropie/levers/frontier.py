@@ -10,18 +10,20 @@ from typing import Any, Literal
 
 from entropie.data.split import Split
 from entropie.levers.obfuscation import (
+    GUESSES,
     REPETITIONS,
     Senders,
     best_hashing,
     best_response,
     measure_utility,
+    preferred,
     sampled_credit,
+    wanted_error_value,
 )
 from entropie.measures.identification import identification_error
 from entropie.measures.intervals import Interval
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.randomized_response import RandomizedResponse
-from entropie.theory import checks
 
 __all__ = ["WANTED_ERRORS", "FrontierPoint", "frontier"]
 
@@ -32,11 +34,15 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """The best setting of one mechanism at one promised error, and what it costs."""
+    """The best setting of one mechanism at one promised error, and what it costs.
+
+    list_error   promised error of an attacker with several guesses, which the choice looks at
+    """
 
     mechanism: Literal["rr", "glh"]
     wanted_error: float
     bayes_error: float
+    list_error: float
     attack_error: Interval
     relative_error_top_20: Interval
     epsilon: float
@@ -74,10 +80,10 @@ def frontier(
 ) -> tuple[FrontierPoint, ...]:
     """What each mechanism costs at several promised errors, those out of reach left out.
 
-    `recommended` is the cheaper mechanism at the wanted error, whether or not noise is needed for it.
+    `recommended` is the mechanism that `preferred` picks at the wanted error, whether or not noise is needed for it.
     """
     tell = progress or (lambda stage, share: None)
-    senders, wanted_error = Senders.of(split, reports_per_user), checks.bayes_error_value(wanted_error)
+    senders, wanted_error = Senders.of(split, reports_per_user), wanted_error_value(wanted_error)
     best_response(senders, wanted_error, max_epsilon)  # says so where the wanted error itself is out of reach
     room = 1.0 - 1.5 / senders.users  # beyond it hardly any truth is told
     reachable = sorted({wanted_error} | {float(error) for error in errors if 0.0 < error < room})
@@ -88,7 +94,7 @@ def frontier(
         hashing = best_hashing(senders, error, response.epsilon if max_epsilon is None else max_epsilon)
         points += [_point(mechanism, senders, error, seed, repetitions, threads) for mechanism in (response, hashing)]
     at_goal = [point for point in points if point.wanted_error == wanted_error]
-    best = min(at_goal, key=lambda point: point.relative_error_top_20.value)
+    best = at_goal[preferred([(1.0 - point.list_error, point.relative_error_top_20.value) for point in at_goal])]
     return tuple(dataclasses.replace(point, recommended=point is best) for point in points)
 
 
@@ -102,11 +108,14 @@ def _point(
 ) -> FrontierPoint:
     utility, reports = measure_utility(mechanism, senders, seed=seed, repetitions=repetitions)
     credit = sampled_credit(mechanism, senders, reports, people=_ATTACKED, seed=seed, threads=threads)
+    guesses = min(GUESSES, senders.users)
+    promise = mechanism.guarantee(users=senders.users, reports=senders.reports_per_user, list_size=guesses)
     top = utility.top_20
     return FrontierPoint(
         mechanism="glh" if isinstance(mechanism, LocalHashing) else "rr",
         wanted_error=error,
-        bayes_error=mechanism.guarantee(users=senders.users, reports=senders.reports_per_user).bayes_error,
+        bayes_error=promise.bayes_error,
+        list_error=promise.list_error,
         attack_error=identification_error(credit),
         relative_error_top_20=Interval(top.value, top.low, top.high),
         epsilon=mechanism.epsilon,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from entropie.attack.scoring import AttackOutcome
 from entropie.attack.single import attack_single
 from entropie.data.split import Split, first_events
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, Unreachable
+from entropie.errors import InvalidInput, InvalidParameter, Unreachable
 from entropie.estimation.estimates import accuracy
 from entropie.measures.intervals import percentiles
 from entropie.mechanisms.calibrate import calibrate
@@ -28,6 +29,8 @@ from entropie.theory.guarantee import ChannelParameters, certified_success
 from entropie.theory.special import epsilon_of
 
 __all__ = [
+    "FAR_WORSE",
+    "GUESSES",
     "REPETITIONS",
     "RelativeError",
     "Senders",
@@ -37,11 +40,17 @@ __all__ = [
     "best_response",
     "exact_utility",
     "measure_utility",
+    "preferred",
     "sampled_credit",
+    "wanted_error_value",
 ]
 
 REPETITIONS = 20
 """Simulated collections unless told otherwise."""
+GUESSES = 10
+"""Guesses of an attacker who may name several people."""
+FAR_WORSE = 2.0
+"""A mechanism that lets so many times as many people be named within several guesses is not advised."""
 TOP = (20, 100)
 _FEWEST_REPETITIONS = 3
 _WORK = 3e8  # support tests over all repetitions; beyond it there are fewer of them
@@ -89,6 +98,12 @@ class Senders:
     def domain_size(self) -> int:
         """How many items there are."""
         return self.train.domain_size
+
+    @property
+    def first_seen(self) -> bool:
+        """Whether the first event that people send is the first that the attacker learned, as under rule history."""
+        sent, known = self.sent.items[self.sent.offsets[:-1]], self.train.items[self.train.offsets[:-1]]
+        return bool((sent == known).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +159,29 @@ class Utility:
             },
             "repetitions": self.repetitions,
         }
+
+
+def wanted_error_value(value: object) -> float:
+    """Check the error that protection is asked to give."""
+    rule = "a share above 0 and below 1"
+    try:
+        wanted = checks.real_number("wanted_error", value, rule, 0.0, 1.0)
+    except InvalidParameter:
+        wanted = 0.0
+    if not 0.0 < wanted < 1.0:
+        raise InvalidParameter(f"The wanted error (--protect, `wanted_error`) must be {rule}, got {value!r} instead.")
+    return wanted
+
+
+def preferred(prices: Sequence[tuple[float, float]]) -> int:
+    """Which mechanism to advise of those that meet a goal; a price is (success within several guesses, item error).
+
+    The smallest error of the most frequent items, once those are out under which several guesses may name more than
+    twice as many people as under another.
+    """
+    least = min(success for success, _ in prices)
+    allowed = [place for place, (success, _) in enumerate(prices) if success <= FAR_WORSE * least]
+    return min(allowed, key=lambda place: prices[place][1])
 
 
 def best_response(senders: Senders, wanted_error: float, max_epsilon: float | None = None) -> RandomizedResponse:
@@ -210,7 +248,7 @@ def _between(low: int, high: int, steps: int) -> list[int]:
 
 
 def _check_reachable(users: int, wanted_error: float) -> None:
-    wanted = checks.bayes_error_value(wanted_error)
+    wanted = wanted_error_value(wanted_error)
     if wanted >= 1.0 - 1.0 / users:
         raise Unreachable(
             f"A re-identification error of {wanted:.6g} cannot be promised to {users:,} people with anything left to "
