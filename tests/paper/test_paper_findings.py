@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from entropie.paper import published, sources
+from entropie.paper import identification, published, sources
 from entropie.paper.registry import ALL, FIGURES
 
 Z = 5.0
@@ -175,6 +175,15 @@ def test_figure_6_no_attack_crosses_a_bound(small):
             assert row["error"] >= row[bound] - Z * deviation, (row["kind"], row["epsilon"], bound)
         assert row["error_exact"] >= row["error_by_fano"] >= row["error_by_theorem"] - 1e-12
         assert row["error_by_theorem"] >= row["error_by_proposition"] - 1e-12
+
+
+def test_figure_6_says_where_the_value_by_pse_is_crossed(small):
+    rows = small.rows["6"]
+    crossed = [row["epsilon"] for row in rows if row["error_high"] < row["error_by_pse"]]
+    assert crossed  # also at this scale
+    assert f"no bound: from epsilon {min(crossed):g} " in identification.finding(rows)
+    safe = [row for row in rows if row["error_high"] >= row["error_by_pse"]]
+    assert "no bound" not in identification.finding(safe)
 
 
 def test_figure_6_measured_error_is_the_expected_one(small):

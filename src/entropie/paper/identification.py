@@ -12,7 +12,7 @@ __all__ = ["FIGURE"]
 _NAMES = {
     "error_by_proposition": "bound by the proposition",
     "error_by_theorem": "bound by the theorem",
-    "error_by_pse": "bound by PSE",
+    "error_by_pse": "by PSE, which is no bound",
     "error_exact": "bound, exact",
     "error": "measured",
 }
@@ -52,7 +52,20 @@ def finding(rows: Rows) -> str:
     worst = min(row["error"] - row["error_exact"] for row in rows)
     return (
         f"{'; '.join(sentences)}. No attack went below the exact bound by more than chance (smallest distance "
-        f"{worst:+.5f}). An error that is measured holds for this attacker, a bound for all."
+        f"{worst:+.5f}). An error that is measured holds for this attacker, a bound for all.{_crossed(rows)}"
+    )
+
+
+def _crossed(rows: Rows) -> str:
+    """Fano's inequality holds for the information in the data, of which the scores may carry less."""
+    crossed = [row for row in rows if row["error_high"] < row["error_by_pse"]]
+    if not crossed:
+        return ""
+    first = min(crossed, key=lambda row: row["epsilon"])
+    return (
+        f" Fano's inequality with PSE in the place of the information is no bound: from epsilon {first['epsilon']:g} "
+        f"({first['mechanism']}) the measured error, {first['error']:.4f}, lies below its {first['error_by_pse']:.4f}. "
+        "A score carries less than the data it was made of, and equal scores hide who is who."
     )
 
 
