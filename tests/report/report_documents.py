@@ -309,6 +309,51 @@ def full(decision: str = "FAIL") -> dict[str, Any]:
     return document
 
 
+def current(decision: str = "FAIL") -> dict[str, Any]:
+    """The full document with what later versions write beside it."""
+    document = full(decision)
+    document["headline"]["most_exposed"] = {
+        "matcher": "bayes",
+        "share": 0.1,
+        "people": 151,
+        "right": around(0.953, 0.03),
+    }
+    document["input"]["obfuscated"] = False
+    for row in (*document["by_known_events"], *document["attacker_levels"]):
+        row["matchers_tried"] = 6
+    for place, item in enumerate(document["identifying_items"]["shown"]):
+        item["bits_per_event"] = 8.82 - 0.11 * place
+    document["verdict"]["people_needed"] = 10431 if decision == "INCONCLUSIVE" else None
+    if document["verdict"]["waiver"] is not None:
+        document["verdict"]["waiver"]["reason_without_effect"] = None
+    document["protection"][2]["promise"] |= {"list_size": 10, "list_error": 0.887}
+    for place, row in enumerate(document["protection"]):
+        row |= {"sends": "one event per person", "events_sent": USERS}
+        if place == 0:
+            row |= {"sends": "every event", "events_sent": 48871}
+    document["protection_goal"]["recommendation"] = "local hashing, because 10 guesses name few people."
+    for window in document["windows"]:
+        window |= {"complete": True, "reason": None}
+    return document
+
+
+def with_small_windows(*, attacked: int = 2, hours: bool = False) -> dict[str, Any]:
+    """Windows of which only the first ones, and the last where there are three or more, have enough people."""
+    document = full()
+    hourly = [(f"2023-11-15T{hour:02d}:00Z", f"2023-11-15T{hour + 6:02d}:00Z") for hour in (0, 6, 12)]
+    hourly.append(("2023-11-15T18:00Z", "2023-11-16T00:00Z"))
+    for place, window in enumerate(document["windows"][:4]):
+        if hours:
+            window["from"], window["to"] = hourly[place]
+        small = place >= attacked and not (attacked >= 2 and place == 3)
+        window |= {"complete": place < 3, "reason": None}
+        if small:
+            reason = "8 people have 10 events or more in this window, 30 are needed."
+            window |= {"users": 8, "identification_error": None, "pse_bits": None, "matcher": None, "reason": reason}
+    del document["windows"][4:]
+    return document
+
+
 def protection() -> list[dict[str, Any]]:
     def row(name: str, error: float, top: float | None, **more: Any) -> dict[str, Any]:
         utility = None
@@ -396,7 +441,7 @@ PAYLOADS = (
 
 def hostile(payload: str) -> dict[str, Any]:
     """The full document with `payload` wherever somebody else's text may stand."""
-    document = copy.deepcopy(full())
+    document = copy.deepcopy(current())
     for item in document["identifying_items"]["shown"]:
         item["item"] = payload
     document["input"]["source"] = payload
@@ -409,9 +454,10 @@ def hostile(payload: str) -> dict[str, Any]:
     document["verdict"].update(sentence=payload)
     document["verdict"]["profile"].update(name=payload, title=payload, source=payload, speaks_of=payload)
     document["verdict"]["waiver"].update(reason=payload, granted_by=payload)
-    document["protection_goal"]["sentence"] = payload
+    document["windows"][2] |= {"identification_error": None, "pse_bits": None, "matcher": None, "reason": payload}
+    document["protection_goal"].update(sentence=payload, recommendation=payload)
     for row in document["protection"]:
-        row.update(name=payload, sentence=payload)
+        row.update(name=payload, sentence=payload, sends=payload)
         row["attack"]["matcher"] = payload
         if row["promise"]:
             row["promise"]["assumes"] = payload

@@ -107,6 +107,14 @@ def long_date(text: str) -> str:
     return f"{day.day} {calendar.month_name[day.month]} {day.year}"
 
 
+def long_moment(text: str) -> str:
+    """Moments are written in universal time, as windows have them."""
+    if "T" not in text:
+        return long_date(text)
+    assert text.endswith("Z")
+    return f"{long_date(text)}, {text.split('T')[1][:5]}{SPACE}UTC"
+
+
 def duration(value: float) -> str:
     if value < 60:
         return f"{rounded(value, 1)}{SPACE}s"
@@ -135,6 +143,7 @@ OWN_FORMATS = {
     "number": four_digits,
     "seconds": duration,
     "date": long_date,
+    "moment": long_moment,
     "text": str,
     "name": shortened,
     "file_name": lambda text: shortened(text.split("/")[-1]),

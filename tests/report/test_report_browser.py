@@ -65,7 +65,10 @@ def violations(page, context=None):
     return [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
 
 
-@pytest.mark.parametrize(("kind", "width"), [("full", 1440), ("full", 390), ("plain", 390), ("bare", 1440)])
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [("full", 1440), ("full", 390), ("plain", 390), ("bare", 1440), ("current", 390), ("with_small_windows", 390)],
+)
 def test_accessible(kind, width, opened):
     shown = opened(render(getattr(documents, kind)()), width=width)
     shown.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -110,6 +113,25 @@ def test_the_first_screen_tells_the_risk_how_sure_and_what_to_do(opened, full):
         """() => Math.max(...['.verdict', '.risk', '.next'].map(s => document.querySelector(s).getBoundingClientRect().bottom))"""
     )
     assert bottom <= 900
+
+
+@pytest.mark.parametrize("label", ["Why no more", "Named rightly", "Error of our attack", "Relative error, top 100"])
+def test_the_columns_that_matter_are_on_a_phones_screen(label, opened, full):
+    cells = opened(full, width=390).page.locator(f"td[data-label='{label}']:visible")
+    assert cells.count() >= 3
+    for cell in cells.all():
+        place = cell.bounding_box()
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= 390
+        assert place["height"] < 200
+
+
+def test_a_warning_can_be_read(opened):
+    document = documents.current("PASS")
+    document["input"]["obfuscated"] = True
+    shown = opened(render(document))
+    assert shown.page.locator(".warning").bounding_box()["y"] < 700
+    assert violations(shown.page, ".warning") == []
 
 
 def test_print(opened, full):

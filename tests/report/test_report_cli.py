@@ -47,10 +47,10 @@ def test_without_pictures(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (None, "Document bad.json does not exist; check the name."),
-        (b"{", "Document bad.json is not JSON; `entropie assess` writes one."),
-        (b"\xff\xfe", "Document bad.json is not JSON; `entropie assess` writes one."),
-        (b"[" * 100_000, "Document bad.json is not JSON; `entropie assess` writes one."),
+        (None, "Document bad.json does not exist; make one with `entropie assess`."),
+        (b"{", "Document bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b"\xff\xfe", "Document bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b"[" * 100_000, "Document bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
         (b'{"users": NaN}', "Document bad.json holds NaN, which is not JSON; make it anew with `entropie assess`."),
         (b"{}", "A report needs a document of schema entropie.assessment/1, got None instead; `entropie assess` writes one."),
         (b"[]", "A report needs a document of schema entropie.assessment/1, got None instead; `entropie assess` writes one."),

@@ -14,6 +14,9 @@ CASES = {
     "bare": documents.bare(),
     "plain": documents.plain(),
     **{decision: documents.full(decision) for decision in ("PASS", "FAIL", "INCONCLUSIVE")},
+    "current": documents.current("INCONCLUSIVE"),
+    "small windows": documents.with_small_windows(),
+    "short windows": documents.with_small_windows(hours=True),
 }
 CONSTANTS = {
     "95",  # the level of every interval
@@ -100,8 +103,17 @@ def test_the_numbers_that_matter_are_shown(case):
             "review.date",
             *(f"protection.{i}.attack.identification_error.value" for i in range(4)),
             *(f"frontier.{i}.bayes_error" for i in range(12)),
-            *(f"windows.{i}.pse_bits.value" for i in range(6)),
+            *(f"windows.{i}.pse_bits.value" for i, window in enumerate(document["windows"]) if window["pse_bits"]),
         }
+        if "people_needed" in document["verdict"]:
+            wanted |= {"verdict.people_needed", "protection.2.promise.list_error", "protection.3.promise.list_error"}
+    if "most_exposed" in document["headline"]:
+        wanted |= {
+            "headline.most_exposed.people",
+            "headline.most_exposed.right.value",
+            "attacker_levels.0.matchers_tried",
+        }
+        wanted |= {f"identifying_items.shown.{i}.bits_per_event" for i in range(6)}
     if "identifying_items" in document:
         wanted |= {"identifying_items.rare.bits", "identifying_items.other.bits"}
         wanted |= {f"identifying_items.shown.{i}.item" for i in range(6)}

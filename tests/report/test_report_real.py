@@ -61,3 +61,21 @@ def test_no_user_id_is_in_the_page(document):
     for user in range(10, 40):
         assert f'"u{user}"' not in page
         assert f">u{user}<" not in page
+
+
+def test_a_window_with_too_few_people_does_not_break_the_page(tmp_path):
+    """40 people in the first month, five of them in the second."""
+    chance = random.Random(5)
+    rows = ["user,item,time"]
+    for user in range(40):
+        rows += [
+            f"u{user},place {(user * 3 + chance.randrange(6)) % 50},{1_700_006_400 + event * 100_000 + user}"
+            for event in range(48 if user < 5 else 24)
+        ]
+    (tmp_path / "events.csv").write_text("\n".join(rows) + "\n")
+    asked = ["--window", "30d", "--no-null", "--threads", "1"]
+    assert run(["assess", str(tmp_path / "events.csv"), "--out", str(tmp_path / "out"), *asked]) == 0
+    document = json.loads((tmp_path / "out" / "assessment.json").read_text())
+    assert [window["pse_bits"] is None for window in document["windows"]] == [False, True]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "5 people have 10 events or more in this window, 30 are needed." in page

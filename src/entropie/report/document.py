@@ -60,6 +60,10 @@ class Document:
         element = "bdi" if form in ("text", "name", "file_name") else "span"
         return Markup(f'<{element} data-path="{{}}" data-format="{{}}">{{}}</{element}>').format(dotted, form, shown)
 
+    def same(self, first: Path, second: Path, form: str) -> bool:
+        """Whether two values look the same as they are written."""
+        return written(self.value(first), form, _dotted(first)) == written(self.value(second), form, _dotted(second))
+
     def _find(self, path: Path) -> Any:
         found: Any = self.content
         for step in _steps(path):

@@ -15,6 +15,7 @@ from entropie.atomic import replacing
 from entropie.errors import InvalidInput
 from entropie.report import pictures, protection
 from entropie.report.document import Document
+from entropie.report.findings import find
 from entropie.report.specs import NARROW, WIDE, Spec
 
 __all__ = ["render", "write_report"]
@@ -50,7 +51,10 @@ def render(document: dict[str, Any]) -> str:
             m=found.mark,
             at=found.value,
             has=found.has,
+            f=find(found, pictures.best(found)),
             best=pictures.best(found),
+            same=found.same,
+            band_seen=pictures.band_seen(found),
             drawn=_drawn(found),
             can_draw=drawing.available(),
             references=pictures.REFERENCES_BITS,

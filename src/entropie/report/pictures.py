@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Any
 
 from entropie.drawing import BLUE, GREY, ORANGE
 from entropie.report.document import Document
@@ -28,6 +29,7 @@ from entropie.report.specs import (
 __all__ = [
     "REFERENCES_BITS",
     "REFERENCE_EQUAL_ERRORS",
+    "band_seen",
     "bits",
     "det",
     "exposure",
@@ -150,6 +152,29 @@ def det(document: Document, width: int) -> list[Spec]:
     return [layered(text, 380 if width > NARROW else 320, layers)]
 
 
+_FEWEST_POINTS = 5
+_LEAST_SEEN = 0.02
+"""Share of the axis: 7 of 340 pixels, about thrice the width of the line."""
+
+
+def band_seen(document: Document) -> bool:
+    """Whether the curve's interval can be told from the curve in the drawing: somewhere it is clearly wider."""
+    path = best(document)
+    if not document.has(f"{path}.det_band"):
+        return False
+    curve, spread = document.value(f"{path}.det"), document.value(f"{path}.det_band")
+    lowest_x = _decade(1.0 / document.value(f"{path}.impostors"))
+    lowest = _decade(1.0 / document.value(f"{path}.targets"))
+    bottom, top = _NORMAL.inv_cdf(lowest / 2.0), _NORMAL.inv_cdf(0.97)
+    left = _NORMAL.inv_cdf(lowest_x / 2.0)
+    seen = [
+        min(_z(band[1], lowest), top) - max(_z(band[0], lowest), bottom)
+        for point, band in zip(curve, spread, strict=True)
+        if left < _z(point[0], lowest_x) < top and bottom < _z(point[1], lowest) < top
+    ]
+    return sum(width > _LEAST_SEEN * (top - bottom) for width in seen) >= _FEWEST_POINTS
+
+
 def _reference_lines(x: Spec, y: Spec, lowest_x: float) -> list[Spec]:
     """Two normal laws of equal width: a line of slope -1 through (z, z), z the deviate of the equal-error rate."""
     left, top = _NORMAL.inv_cdf(lowest_x / 2.0), _NORMAL.inv_cdf(0.97)
@@ -191,6 +216,8 @@ def known(document: Document, width: int) -> list[Spec]:
     rows: Rows = []
     for entry in document.value("by_known_events"):
         events = entry["train_events"]
+        if entry["identification_error"] is None:
+            continue
         rows.append({"known": "all" if events is None else f"{events:,}", **entry["identification_error"]})
     x = ordered("known", "Events of each person that the attacker knows", [row["known"] for row in rows])
     y = share("value", "People named wrongly")
@@ -273,22 +300,40 @@ def bits(document: Document, width: int) -> list[Spec]:
         layer(others, {"type": "point", "shape": "square", "color": GREY, "size": 80}, x=x, y=y),
     ]
     if not over:
-        spans: Rows = [{"what": here, "low": found["low"], "high": found["high"]}]
+        spans: Rows = [{"what": here, **_shown_bits(found)}]
         layers.insert(0, whisker(spans, False, y, {**x, "field": "low"}))
     return [layered("Bits of these data on one scale with published biometric references.", 320, layers)]
 
 
 def windows(document: Document, width: int) -> list[Spec]:
-    """Bits in one window of time after the other."""
-    if not document.has("windows"):
+    """Bits in one window of time after the other; a window that was not attacked leaves a gap."""
+    entries = document.get("windows") or []
+    labels = [_window_label(str(entry["from"])) for entry in entries]
+    rows: Rows = []
+    for place, entry in enumerate(entries):
+        if entry["pse_bits"] is not None:
+            follows = bool(rows) and rows[-1]["place"] == place - 1
+            run = (rows[-1]["run"] + (not follows)) if rows else 0
+            rows.append({"from": labels[place], "place": place, "run": run, **_shown_bits(entry["pse_bits"])})
+    if not rows:
         return []
-    rows: Rows = [{"from": str(entry["from"])[:10], **ends(entry["pse_bits"])} for entry in document.value("windows")]
-    few = len(rows) > (12 if width > NARROW else 5)
-    x = ordered("from", "Window that begins", [row["from"] for row in rows], labelAngle=-40, labelOverlap=few)
+    few = len(labels) > (12 if width > NARROW else 5)
+    x = ordered("from", "Window that begins", labels, labelAngle=-40, labelOverlap=few)
+    x["scale"] = {"domain": labels}
     y = quantity("value", "Bits about who a person is", scale={"zero": False})
     layers = [
         whisker(rows, True, x, {**y, "field": "low"}),
-        layer(rows, "line", x=x, y=y),
+        layer(rows, "line", x=x, y=y, detail={"field": "run", "type": "nominal"}),
         layer(rows, "point", x=x, y=y),
     ]
     return [layered("Bits about who a person is, in one window of time after the other.", 270, layers)]
+
+
+def _window_label(begins: str) -> str:
+    """The day, and the time where windows are shorter than days: every window needs a place of its own."""
+    return begins if len(begins) <= len("2023-11-15") else f"{begins[:10]} {begins[11:16]}"
+
+
+def _shown_bits(found: dict[str, Any]) -> dict[str, float]:
+    """Value and interval, none of them beyond what the data can show."""
+    return {name: min(value, found["resolvable"]) for name, value in ends(found).items()}

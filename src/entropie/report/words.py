@@ -73,6 +73,19 @@ def date(text: str) -> str:
     return f"{day.day} {day:%B} {day.year}"
 
 
+def moment(text: str) -> str:
+    r"""A day as `date` writes it, and the time too where the text has one.
+
+    >>> moment("2023-11-15"), moment("2023-11-15T06:30Z")
+    ('15 November 2023', '15 November 2023, 06:30\xa0UTC')
+    """
+    if len(text) <= len("2023-11-15"):
+        return date(text)
+    found = datetime.datetime.fromisoformat(text)
+    found = found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+    return f"{date(found.isoformat())}, {found:%H:%M}\N{NO-BREAK SPACE}UTC"
+
+
 def name(text: str) -> str:
     """A name of somebody else's making, cut where it is too long for a table."""
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
@@ -98,6 +111,7 @@ FORMATS: dict[str, tuple[type | tuple[type, ...], Callable[[Any], str]]] = {
     "number": ((int, float), number),
     "seconds": ((int, float), seconds),
     "date": (str, date),
+    "moment": (str, moment),
     "name": (str, name),
     "file_name": (str, file_name),
     "text": (str, text),
