@@ -154,7 +154,7 @@ NOT_VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("values", NOT_VALUES, ids=repr)
+@pytest.mark.parametrize("values", NOT_VALUES, ids=lambda v: repr(v).split(" at 0x")[0])
 @pytest.mark.parametrize("mechanism", [RR, GLH, BOTH, Identity(5)], ids=lambda m: m.kind)
 def test_many_values(mechanism: Any, values: Any) -> None:
     sentence(lambda: mechanism.obfuscate_many(values), InvalidInput, "")
