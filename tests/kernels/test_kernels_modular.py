@@ -160,7 +160,7 @@ def test_preimages_of_the_first_items(function: tuple[int, int, int, int, int], 
 @EXACT
 @given(functions())
 def test_preimages_over_the_whole_circle(function: tuple[int, int, int, int, int]) -> None:
-    """k = P up to 2^62: exactly a^-1 (v - b) mod P for v = y, y+g, y+2g, ... (section 4 of the theory)."""
+    """k = P up to 2^62: exactly a^-1 (v - b) mod P for v = y, y+g, y+2g, ...."""
     a, b, y, prime, hash_size = function
     values = range(y, prime, hash_size)
     if len(values) > 2000:

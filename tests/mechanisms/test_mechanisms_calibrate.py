@@ -40,7 +40,7 @@ def test_the_largest_theta_that_keeps_the_promise(users: int, domain_size: int, 
 
 
 def test_the_papers_setting() -> None:
-    """n = 1370637, k = 10500393: the check value of the theory sheet, theta .0309 for an error of .9691."""
+    """n = 1370637, k = 10500393: a value computed apart, theta .0309 for an error of .9691."""
     users, domain_size = 1_370_637, 10_500_393
     result = calibrate(users=users, domain_size=domain_size, bayes_error=0.9691, mechanism="rr")
     assert result.mechanism.theta == pytest.approx(0.0309, abs=5e-5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -14,14 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.encode import Rules, encode
-from entropie.data.events import Events, IngestReport, Progress, read_events
-from entropie.data.files import find_files
-from entropie.data.normalise import timestamp_unit
+from entropie.data.events import Events, Progress, ingest_report, open_source, read_events, recognise_times
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
-from entropie.data.roles import ColumnChoice, Role, choose_columns
-from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
-from entropie.data.times import TimeFormat, find_time_format, seconds
+from entropie.data.roles import Role, choose_columns
+from entropie.data.tables import Chosen, Table, normal_schema
+from entropie.data.times import seconds
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
@@ -71,7 +67,7 @@ def read_event_columns(
     known = find_preset(preset) if preset is not None else None
     if min_rating is None and known is not None:
         min_rating = known.min_rating
-    table = _open(source, known)
+    table = _opened(source, known)
     choices = choose_columns(
         table.columns,
         {"user": user, "item": item, "time": time, "rating": rating},
@@ -88,7 +84,7 @@ def read_event_columns(
     tapped = _Tapped(
         table.batches(cast(Chosen, {**chosen, **extra}), rejects, lambda share: tell("read", share)), len(chosen)
     )
-    time_format, stream = _time_format(table, chosen, tapped)
+    time_format, stream = recognise_times(table, chosen, tapped)
     encoded = encode(
         stream,
         normal_schema(table, chosen),
@@ -108,7 +104,7 @@ def read_event_columns(
         duplicates = int(count_duplicates(offsets, encoded.items[rows], ticks, 0, len(encoded.user_ids)))
         times = seconds(ticks, time_format)
     traces = Traces(offsets, encoded.items[rows], len(encoded.item_ids), times)
-    report = _report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
+    report = ingest_report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
     tell("sort", 1.0)
     taken = pa.array(rows)
     values = {column: tapped.column(place).take(taken) for place, column in enumerate(extra.values())}
@@ -169,17 +165,10 @@ class _Tapped:
         return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def _open(source: object, preset: Preset | None) -> Table:
-    if hasattr(source, "__arrow_c_stream__"):
-        if preset is not None:
-            raise InvalidParameter.of("preset", "left out for a table in memory", preset.name)
-        return ArrowTable(source)
-    if not isinstance(source, str | os.PathLike):
-        raise InvalidParameter.of("source", "a path or an object with __arrow_c_stream__", type(source).__name__)
+def _opened(source: object, preset: Preset | None) -> Table:
     if preset is not None and preset.is_grid:
         raise InvalidParameter.of("preset", "one whose files have columns", preset.name)
-    name = str(os.fspath(source))
-    return open_files(name, find_files(name), preset, None)
+    return open_source(source, preset, None, None)
 
 
 def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:
@@ -197,47 +186,3 @@ def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str
         if not any(test(kind) for test in plain):
             raise InvalidInput(f"Column `{column}` of {table.name} has type {kind}; it must hold text or numbers.")
     return {f"further {place}": column for place, column in enumerate(dict.fromkeys(columns))}
-
-
-def _time_format(
-    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch]
-) -> tuple[TimeFormat | None, Iterator[pa.RecordBatch]]:
-    """Recognise the times by the first batches, without losing them."""
-    if "time" not in chosen:
-        return None, stream
-    unit = timestamp_unit(table.type_of(chosen["time"]))
-    if unit is not None:
-        return TimeFormat("timestamp", "time", ticks_per_second=unit), stream
-    seen: list[pa.RecordBatch] = []
-    sample = pa.array([], normal_schema(table, chosen).field("time").type)
-    for batch in itertools.islice(stream, 64):
-        seen.append(batch)
-        sample = batch.column("time").drop_null()[:_TIME_SAMPLE_ROWS]
-        if len(sample):
-            break
-    return find_time_format(sample, chosen["time"], table.name), itertools.chain(seen, stream)
-
-
-def _report(
-    table: Table,
-    rows: int,
-    traces: Traces,
-    duplicates: int | None,
-    rejects: Rejects,
-    choices: dict[Role, ColumnChoice],
-    time_format: TimeFormat | None,
-) -> IngestReport:
-    return IngestReport(
-        source=table.name,
-        sha256=table.sha256(),
-        rows=rows,
-        events=traces.events,
-        users=traces.users,
-        items=traces.domain_size,
-        dropped=dict(sorted((rejects.dirty + rejects.excluded).items())),
-        dirty=rejects.dirty.total(),
-        duplicates=duplicates,
-        columns=tuple(choices.values()),
-        time_format=time_format.name if time_format else None,
-        order_only=traces.times is None,
-    )

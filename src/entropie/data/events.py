@@ -28,7 +28,7 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 
-__all__ = ["Events", "IngestReport", "Progress", "read_events"]
+__all__ = ["Events", "IngestReport", "Progress", "ingest_report", "open_source", "read_events", "recognise_times"]
 
 Progress = Callable[[str, float], None]  # stage ("read", "encode", "sort") and the share of it that is done
 _REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
@@ -132,7 +132,7 @@ def read_events(
     known = find_preset(preset) if preset is not None else None
     if min_rating is None and known is not None:
         min_rating = known.min_rating
-    table = _open(source, known, grid, header)
+    table = open_source(source, known, grid, header)
     choices = choose_columns(
         table.columns,
         {"user": user, "item": item, "time": time, "rating": rating},
@@ -146,7 +146,7 @@ def read_events(
     tell = progress or (lambda stage, share: None)
     tell("read", 0.0)
     stream = table.batches(chosen, rejects, lambda share: tell("read", share))
-    time_format, stream = _time_format(table, chosen, stream)
+    time_format, stream = recognise_times(table, chosen, stream)
     encoded = encode(
         stream,
         normal_schema(table, chosen),
@@ -158,7 +158,7 @@ def read_events(
     )
     traces, duplicates = _sorted_traces(encoded, time_format, known is not None and known.newest_first, threads)
     tell("sort", 1.0)
-    report = _report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
+    report = ingest_report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
     return Events(traces, encoded.user_ids, encoded.item_ids, report)
 
 
@@ -171,7 +171,7 @@ def _check_parameters(max_dirty_share: float, min_rating: float | None, threads:
         raise InvalidParameter.of("threads", "at least 1", threads)
 
 
-def _report(
+def ingest_report(
     table: Table,
     rows: int,
     traces: Traces,
@@ -180,6 +180,7 @@ def _report(
     choices: dict[Role, ColumnChoice],
     time_format: TimeFormat | None,
 ) -> IngestReport:
+    """Account for what was read and left out."""
     by_preset = any(choice.how == "preset" for choice in choices.values())
     return IngestReport(
         source=table.name,
@@ -199,7 +200,8 @@ def _report(
     )
 
 
-def _open(source: object, preset: Preset | None, grid: Grid | str | None, header: bool | None) -> Table:
+def open_source(source: object, preset: Preset | None, grid: Grid | str | None, header: bool | None) -> Table:
+    """Open whatever was named: files of a known layout, other files, or a table in memory."""
     if grid is not None and (preset is None or not preset.is_grid):
         raise InvalidParameter.of("grid", "given only with a preset of coordinates (geolife)", grid)
     if hasattr(source, "__arrow_c_stream__"):
@@ -226,7 +228,7 @@ def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None
     return preset.roles_of(table.columns)
 
 
-def _time_format(
+def recognise_times(
     table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch]
 ) -> tuple[TimeFormat | None, Iterator[pa.RecordBatch]]:
     """Recognise the times by the first batch that has any, without losing the batches looked at."""
