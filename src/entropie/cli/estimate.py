@@ -9,6 +9,7 @@ import click
 
 from entropie.cli import output
 from entropie.cli.options import FILE, WHOLE, dictionary_option, json_option, load_parameters, parameters_option
+from entropie.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
     from entropie.data.columns import Dictionary
@@ -155,8 +156,11 @@ def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> di
 def _write_estimates(out: Path, estimates: Estimates, names: Dictionary | None, level: float) -> None:
     from entropie.data.columns import TableWriter
 
+    columns = _columns(estimates, names, level)
+    if names is not None and out.suffix.lower() == ".csv":
+        columns["item"] = [safe_cell(name) for name in columns["item"].to_pylist()]
     with TableWriter(out) as writer:
-        writer.write(_columns(estimates, names, level))
+        writer.write(columns)
 
 
 def _estimates_text(

@@ -18,6 +18,7 @@ import click
 from entropie.cli import output
 from entropie.cli.options import WHOLE, json_option
 from entropie.cli.windows import shown_bits
+from entropie.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
     from entropie.levers.lever import Lever
@@ -199,13 +200,8 @@ def sweep_csv(found: Sweep) -> str:
         risk = (row.risk.value, row.risk.low, row.risk.high)
         cells = (*lever, row.items, row.events, row.people, row.matcher, *risk, row.pse.value_bits, row.pie_bits,
                  row.lift, *cost, row.risk_reduction, row.useful)  # fmt: skip
-        writer.writerow([_safe_cell(cell) for cell in cells])
+        writer.writerow([safe_cell(cell) for cell in cells])
     return text.getvalue()
-
-
-def _safe_cell(cell: object) -> object:
-    """Names come from the table, and a spreadsheet runs text that begins like a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else cell
 
 
 def sweep_text(found: Sweep, name: str) -> str:

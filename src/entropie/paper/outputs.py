@@ -21,6 +21,7 @@ from entropie.paper.origins import PREFIX
 from entropie.paper.published import SOURCE
 from entropie.paper.settings import Settings
 from entropie.paper.steps import Done
+from entropie.spreadsheet import safe_cell
 
 __all__ = ["caption", "csv_text", "machine", "markdown_table", "results_page", "write_figure", "write_text"]
 
@@ -63,14 +64,8 @@ def csv_text(rows: Rows) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_safe_cell(row.get(column)) for column in columns])
+        writer.writerow(["" if row.get(column) is None else safe_cell(row[column]) for column in columns])
     return text.getvalue()
-
-
-def _safe_cell(cell: object) -> object:
-    if cell is None:
-        return ""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else cell
 
 
 def caption(figure: Figure, found: str) -> str:
