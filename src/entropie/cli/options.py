@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -119,3 +121,18 @@ def load_parameters(path: Path) -> Any:
         raise InvalidInput(f"Parameter document {path} does not exist; check the name.") from None
     except UnicodeDecodeError:
         raise InvalidInput(f"Parameter document {path} is not a text file.") from None
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be made before hours are spent on what would go there."""
+    from entropie.errors import InvalidInput
+
+    existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
+    try:
+        usable = existing.is_dir() and os.access(existing, os.W_OK)
+        if usable:
+            tempfile.TemporaryFile(dir=existing).close()  # some file systems refuse only here
+    except OSError:
+        usable = False
+    if not usable:
+        raise InvalidInput(f"Folder {out} cannot be written to; name another with --out.")

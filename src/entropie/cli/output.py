@@ -7,12 +7,12 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 
-_PERCENT = "\N{NO-BREAK SPACE}%"
+from entropie.words import percent as percent
 
 
 def print_json(document: Any) -> None:
@@ -35,17 +35,6 @@ def bits(value: float | None) -> str:
 def plain_bits(value: float) -> str:
     """Bits with two decimals, for tables and sentences that name the unit; never -0.00."""
     return f"{round(value, 2) + 0.0:.2f}"
-
-
-def percent(share: float) -> str:
-    """A share in percent; close to 0 or 100 % with as many digits as tell it apart from them."""
-    edge = min(share, 1.0 - share)
-    if edge <= 0.0:
-        return f"{share * 100:.0f}{_PERCENT}"
-    digits = max(2, 2 - math.floor(math.log10(edge * 100)))
-    if digits > 9:
-        return f"almost 100{_PERCENT}" if share > 0.5 else f"{share * 100:.2g}{_PERCENT}"
-    return f"{share * 100:.{digits}f}{_PERCENT}"
 
 
 def number(value: float | None) -> str:
@@ -90,3 +79,18 @@ def progress_bar(title: str) -> Iterator[Any]:
             bar.update(task, completed=share)
 
         yield show
+
+
+@contextlib.contextmanager
+def stages() -> Iterator[Callable[[str, float], None]]:
+    """Progress of several stages one after the other, each with its own bar on standard error."""
+    with progress_bar("starting") as bar:
+        shown = ""
+
+        def tell(stage: str, share: float) -> None:
+            nonlocal shown
+            if bar is not None:
+                bar(share, None if stage == shown else stage)
+                shown = stage
+
+        yield tell

@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import io
 import json
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import WHOLE, json_option
+from entropie.cli.options import WHOLE, check_folder, json_option
 from entropie.cli.windows import shown_bits
 from entropie.spreadsheet import safe_cell
 
@@ -134,8 +133,8 @@ def sweep(
     }  # fmt: skip
     levers = [Lever(kind, value) for kind, values in settings.items() for value in values]  # type: ignore[arg-type]
     files = _files(events, out)
-    with output.progress_bar("starting") as bar:
-        found = run(events, levers or None, progress=_stages(bar), **options)
+    with output.stages() as progress:
+        found = run(events, levers or None, progress=progress, **options)
     command = shlex.join(["entropie", *sys.argv[1:]])
     found = dataclasses.replace(found, provenance={**found.provenance, "command": command})
     document = found.to_json()
@@ -149,28 +148,13 @@ def sweep(
             click.echo(f"\nAll numbers: {files[0]}")
 
 
-def _stages(bar: Any) -> Callable[[str, float], None]:
-    shown = ""
-
-    def tell(stage: str, share: float) -> None:
-        nonlocal shown
-        if bar is not None:
-            bar(share, None if stage == shown else stage)
-            shown = stage
-
-    return tell
-
-
 def _files(events: str, out: Path | None) -> tuple[Path, ...]:
     """Where results go; refuses a place that cannot be written to before time is spent."""
     from entropie.atomic import refuse_overwriting
-    from entropie.errors import InvalidInput
 
     if out is None:
         return ()
-    existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InvalidInput(f"Folder {out} cannot be written to; name another with --out.")
+    check_folder(out)
     files = (out / "sweep.json", out / "sweep.csv")
     refuse_overwriting([Path(events)], files)
     return files

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from entropie.measures.intervals import Interval
+from entropie.words import percent as percent
 
 _PERCENT = "\N{NO-BREAK SPACE}%"
-
-
-def percent(share: float) -> str:
-    """A share in percent, two decimals; closer to 0 or 100 % with as many as tell it apart from them."""
-    edge = min(share, 1.0 - share)
-    if edge <= 0.0:
-        return f"{share * 100:.0f}{_PERCENT}"
-    decimals = min(9, max(2, 2 - math.floor(math.log10(edge * 100))))
-    return f"{share * 100:.{decimals}f}{_PERCENT}"
 
 
 def plain_percent(share: float) -> str:
