@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropie.data.ticks import read_numbers, read_ticks
-from entropie.data.times import TimeFormat, find_time_format
+from entropie.data.times import TickFacts, TimeFormat, find_time_format, seconds, ticks_per_second
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 ISO = find_time_format(pa.array(["2012-04-03T18:00:07Z"]), "time", "the table")
@@ -97,3 +97,24 @@ def test_ratings() -> None:
     numbers = read_numbers(pa.array([1.5, None]))
     assert numbers is not None
     assert numbers.tolist() == pytest.approx([1.5, math.nan], nan_ok=True)
+
+
+NUMBERS = st.lists(
+    st.sampled_from([0, 5, 10**11 - 1, 10**11, -(10**11), 10**14, -(10**14) + 1, 10**17, 2**63 - 1, -(2**63)]),
+    min_size=1,
+)
+
+
+@given(NUMBERS, st.randoms(use_true_random=False))
+def test_the_unit_is_that_of_most_ticks_in_any_order(values: list[int], rng: object) -> None:
+    facts = TickFacts.of(np.array(values, np.int64))
+    rng.shuffle(values)  # type: ignore[attr-defined]
+    assert facts == TickFacts.of(np.array(values, np.int64))
+    below = [sum(abs(value) < bound for value in values) for bound in (10**11, 10**14, 10**17)]
+    unit = next((unit for unit, count in zip((1, 10**3, 10**6), below, strict=True) if 2 * count > len(values)), 10**9)
+    rows = min(values) >= 0 and max(values) <= len(values) * unit
+    assert ticks_per_second(facts, WHOLE) == (None if rows else unit)
+    found = seconds(np.array(values, np.int64), WHOLE)
+    assert (found is None) == rows
+    assert found is None or found.tolist() == [value // unit for value in values]
+    assert ticks_per_second(facts, ISO) == 10**6

@@ -7,13 +7,15 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.data import encode as entrance
-from entropie.data.encode_duckdb import encode_large
+from entropie.data.classify import classify
+from entropie.data.encode_duckdb import classify_large, encode_large
 from entropie.data.encode_small import encode_small
 from entropie.data.encoding import Encoded, Rules
 from entropie.data.rejects import Rejects
@@ -294,6 +296,19 @@ def test_whatever_is_encoded_in_memory_is_encoded_alike(rows: Rows) -> None:
     assert found is None or found == outcome(rows, large)
 
 
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(tables(odd=True))
+def test_rows_are_judged_alike_batch_by_batch_and_by_duckdb(rows: Rows) -> None:
+    whole = pa.Table.from_batches(rows.batches(), rows.schema).combine_chunks().to_batches()
+    ticks, reasons = classify_large(whole[0], rows.rules, "it") if whole else (np.zeros(0), np.zeros(0))
+    judged = [classify(batch, rows.rules, "it") for batch in rows.batches()]
+    assert [code for part in judged for code in part.reasons.tolist()] == reasons.tolist()
+    if rows.rules.time is not None:
+        usable = reasons == 0
+        assert np.concatenate([part.ticks for part in judged])[usable].tolist() == ticks[usable].tolist()
+
+
 def text_table(times: Sequence[str | None], sample: str) -> Rows:
     """A user, an item and these times; every other row is as it should be."""
     both = [value for time in times for value in (time, sample)]
@@ -327,10 +342,10 @@ def test_the_tables_of_the_next_test_agree(rows: Rows) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "rows"),
     [
-        ("encode_small.NULLS", ("",), DIRT),
-        ("encode_small.UNREADABLE", "?", DIRT),
+        ("classify.NULLS", ("",), DIRT),
+        ("classify.UNREADABLE", "?", DIRT),
         ("encode_small.NO_USER", 0, DIRT),
-        ("encode_small._WHOLE", "^never$", WHOLE),
+        ("classify._WHOLE", "^never$", WHOLE),
         ("ticks._SPACES", " ", DIRT),
         ("ticks.NULL_TIMES", ("", "nan"), DIRT),
         ("ticks._MONTHS", ("Jan", "Feb", "Mar", "Dec", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Apr"), CLOCK),

@@ -17,7 +17,7 @@ from entropie.data.text import UNREADABLE
 from entropie.data.times import TimeFormat
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 
-__all__ = ["encode_large"]
+__all__ = ["classify_large", "encode_large"]
 
 _BATCH_ROWS = 1 << 17
 
@@ -70,6 +70,36 @@ def _encode(
     rejects: Rejects,
     advance: Callable[[float], None],
 ) -> Encoded:
+    _judge_rows(connection, stream, schema, rules)
+    counts = dict(connection.execute("select reason, count(*) from events group by reason").fetchall())
+    rows = settle(counts, rules, rejects)
+    user_ids = _number_ids(connection, "user", schema)
+    item_ids = _number_ids(connection, "item", schema)
+    users, items, ticks = _fetch_codes(connection, sum(counts.values()), rules.time is not None, advance)
+    return Encoded(rows, users, items, ticks, user_ids, item_ids)
+
+
+def classify_large(batch: pa.RecordBatch, rules: Rules, name: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Judge one batch as `encode_large` judges a table: the tick of every row, and the reason against it."""
+    try:
+        with duckdb.connect(":memory:", config={"threads": 1}) as connection:
+            connection.execute("set TimeZone = 'UTC'; set enable_progress_bar = false")
+            _judge_rows(connection, _Numbered(iter([batch])), batch.schema, rules)
+            found = connection.sql(
+                "select case when reason = 0 then tick end as tick, reason from events order by row"
+            ).to_arrow_table()
+    except duckdb.Error as error:
+        raise InvalidInput(f"{name} cannot be read: {str(error).splitlines()[0]}") from None
+    ticks = np.zeros(0, np.int64)
+    if rules.time is not None:
+        ticks = found.column(0).fill_null(0).to_numpy()
+    return ticks, found.column(1).to_numpy()
+
+
+def _judge_rows(
+    connection: duckdb.DuckDBPyConnection, stream: Iterator[pa.RecordBatch], schema: pa.Schema, rules: Rules
+) -> None:
+    """Fill table `events` with rows and reasons, and the tables of distinct ids with those in use."""
     numbered = schema.append(pa.field("row", pa.uint32()))
     connection.register("stream", pa.RecordBatchReader.from_batches(numbered, stream))
     connection.execute(f"create temp table events as {_classified(schema, rules)}")
@@ -78,12 +108,6 @@ def _encode(
     rejected = [_reject_ids(connection, role, rules) for role in ("user", "item") if is_text(schema, role)]
     if any(rejected):
         _collect_ids(connection)
-    counts = dict(connection.execute("select reason, count(*) from events group by reason").fetchall())
-    rows = settle(counts, rules, rejects)
-    user_ids = _number_ids(connection, "user", schema)
-    item_ids = _number_ids(connection, "item", schema)
-    users, items, ticks = _fetch_codes(connection, sum(counts.values()), rules.time is not None, advance)
-    return Encoded(rows, users, items, ticks, user_ids, item_ids)
 
 
 def _classified(schema: pa.Schema, rules: Rules) -> str:

@@ -13,7 +13,7 @@ from entropie.data.rejects import NOT_UTF8, Rejects
 from entropie.data.times import TimeFormat
 from entropie.errors import InvalidInput
 
-__all__ = ["NO_USER", "NULLS", "NULL_TIMES", "Encoded", "Rules", "is_text", "reason_code", "settle"]
+__all__ = ["NO_USER", "NULLS", "NULL_TIMES", "Encoded", "Rules", "is_text", "reason_code", "reason_of", "settle"]
 
 NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
 # What spreadsheets and databases write for "nothing"; NaN among times is named as such.
@@ -52,6 +52,11 @@ class Encoded:
 def reason_code(reason: str) -> int:
     """Number a reason; 0 is none."""
     return _REASONS.index(reason)
+
+
+def reason_of(code: int) -> str:
+    """Name the reason that has this number."""
+    return _REASONS[code]
 
 
 def is_text(schema: pa.Schema, role: str) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.encode import Rules, encode
-from entropie.data.events import Events, Progress, ingest_report, open_source, read_events, recognise_times
+from entropie.data.events import Events, Found, Progress, ingest_report, open_source, read_events, recognise_times
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Role, choose_columns
@@ -104,7 +104,10 @@ def read_event_columns(
         duplicates = int(count_duplicates(offsets, encoded.items[rows], ticks, 0, len(encoded.user_ids)))
         times = seconds(ticks, time_format)
     traces = Traces(offsets, encoded.items[rows], len(encoded.item_ids), times)
-    report = ingest_report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
+    found = Found(
+        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, times is None, table.sha256()
+    )
+    report = ingest_report(table, found, rejects, choices, time_format)
     tell("sort", 1.0)
     taken = pa.array(rows)
     values = {column: tapped.column(place).take(taken) for place, column in enumerate(extra.values())}

@@ -28,7 +28,18 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 
-__all__ = ["Events", "IngestReport", "Progress", "ingest_report", "open_source", "read_events", "recognise_times"]
+__all__ = [
+    "Events",
+    "Found",
+    "IngestReport",
+    "Opened",
+    "Progress",
+    "ingest_report",
+    "open_events",
+    "open_source",
+    "read_events",
+    "recognise_times",
+]
 
 Progress = Callable[[str, float], None]  # stage ("read", "encode", "sort") and the share of it that is done
 _REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
@@ -41,7 +52,7 @@ class IngestReport:
     """What was read, what was left out and why, and which columns were taken."""
 
     source: str
-    sha256: str  # of the file's bytes; of the values for a table in memory
+    sha256: str | None  # of the file's bytes; of the values for a table in memory; None where nobody saw it whole
     rows: int
     events: int
     users: int
@@ -128,20 +139,13 @@ def read_events(
         threads: for decoding and sorting; all cores if not given.
         progress: called with a stage and the share done.
     """
-    _check_parameters(max_dirty_share, min_rating, threads)
-    known = find_preset(preset) if preset is not None else None
-    if min_rating is None and known is not None:
-        min_rating = known.min_rating
-    table = open_source(source, known, grid, header)
-    choices = choose_columns(
-        table.columns,
-        {"user": user, "item": item, "time": time, "rating": rating},
-        _preset_roles(table, known),
-        name=table.name,
-        needed=("user", "item") if min_rating is None and rating is None else ("user", "item", "rating"),
-        hint=table.hint(),
-    )
-    chosen: Chosen = {role: choice.column for role, choice in choices.items() if choice.column is not None}
+    if threads is not None and threads < 1:
+        raise InvalidParameter.of("threads", "at least 1", threads)
+    opened = open_events(
+        source, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating,
+        grid=grid, header=header, max_dirty_share=max_dirty_share,
+    )  # fmt: skip
+    table, chosen = opened.table, opened.chosen
     rejects = Rejects(table.name)
     tell = progress or (lambda stage, share: None)
     tell("read", 0.0)
@@ -150,32 +154,100 @@ def read_events(
     encoded = encode(
         stream,
         normal_schema(table, chosen),
-        Rules(time_format, min_rating, known.missing_items if known else (), max_dirty_share),
+        opened.rules(time_format),
         rejects,
         memory_limit=memory_limit,
         threads=threads,
         advance=lambda share: tell("encode", share),
     )
-    traces, duplicates = _sorted_traces(encoded, time_format, known is not None and known.newest_first, threads)
+    traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, threads)
     tell("sort", 1.0)
-    report = ingest_report(table, encoded.rows, traces, duplicates, rejects, choices, time_format)
+    found = Found(
+        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256()
+    )
+    report = ingest_report(table, found, rejects, opened.choices, time_format)
     return Events(traces, encoded.user_ids, encoded.item_ids, report)
 
 
-def _check_parameters(max_dirty_share: float, min_rating: float | None, threads: int | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table, which column of it plays which role, and the rules it is held to."""
+
+    table: Table
+    choices: dict[Role, ColumnChoice]
+    preset: Preset | None
+    min_rating: float | None
+    max_dirty_share: float
+
+    @property
+    def chosen(self) -> Chosen:
+        """The columns to read."""
+        return {role: choice.column for role, choice in self.choices.items() if choice.column is not None}
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether rows come newest first."""
+        return self.preset is not None and self.preset.newest_first
+
+    def rules(self, time: TimeFormat | None) -> Rules:
+        """What decides whether a row counts."""
+        missing = self.preset.missing_items if self.preset else ()
+        return Rules(time, self.min_rating, missing, self.max_dirty_share)
+
+
+def open_events(
+    source: object,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    time: str | None = None,
+    rating: str | None = None,
+    preset: str | None = None,
+    min_rating: float | None = None,
+    grid: Grid | str | None = None,
+    header: bool | None = None,
+    max_dirty_share: float = 0.01,
+    table: Table | None = None,
+) -> Opened:
+    """Open a source and settle its columns, without reading its rows; arguments as for `read_events`.
+
+    `table` is the source already opened, where this module cannot open it.
+    """
     if not 0.0 <= max_dirty_share <= 1.0:
         raise InvalidParameter.of("max_dirty_share", "between 0 and 1", max_dirty_share)
     if min_rating is not None and not math.isfinite(min_rating):
         raise InvalidParameter.of("min_rating", "a finite number", min_rating)
-    if threads is not None and threads < 1:
-        raise InvalidParameter.of("threads", "at least 1", threads)
+    known = find_preset(preset) if preset is not None else None
+    if min_rating is None and known is not None:
+        min_rating = known.min_rating
+    table = open_source(source, known, grid, header) if table is None else table
+    choices = choose_columns(
+        table.columns,
+        {"user": user, "item": item, "time": time, "rating": rating},
+        _preset_roles(table, known),
+        name=table.name,
+        needed=("user", "item") if min_rating is None and rating is None else ("user", "item", "rating"),
+        hint=table.hint(),
+    )
+    return Opened(table, choices, known, min_rating, max_dirty_share)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What reading a table came to."""
+
+    rows: int  # read, whether used or left out
+    events: int
+    users: int
+    items: int
+    duplicates: int | None
+    order_only: bool
+    sha256: str | None
 
 
 def ingest_report(
     table: Table,
-    rows: int,
-    traces: Traces,
-    duplicates: int | None,
+    found: Found,
     rejects: Rejects,
     choices: dict[Role, ColumnChoice],
     time_format: TimeFormat | None,
@@ -184,17 +256,17 @@ def ingest_report(
     by_preset = any(choice.how == "preset" for choice in choices.values())
     return IngestReport(
         source=table.name,
-        sha256=table.sha256(),
-        rows=rows,
-        events=traces.events,
-        users=traces.users,
-        items=traces.domain_size,
+        sha256=found.sha256,
+        rows=found.rows,
+        events=found.events,
+        users=found.users,
+        items=found.items,
         dropped=dict(sorted((rejects.dirty + rejects.excluded).items())),
         dirty=rejects.dirty.total(),
-        duplicates=duplicates,
+        duplicates=found.duplicates,
         columns=tuple(choices.values()),
         time_format=time_format.name if time_format else None,
-        order_only=traces.times is None,
+        order_only=found.order_only,
         suggestion="" if by_preset else table.hint(),
         obfuscated=any(set(table.columns) >= columns for columns in _REPORT_COLUMNS),
     )

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from entropie.errors import InvalidInput
 
-__all__ = ["HashedFile", "InputFile", "combined_digest", "find_files", "open_bytes"]
+__all__ = ["HashedFile", "InputFile", "changed", "combined_digest", "find_files", "open_bytes"]
 
 # What a folder may hold beside the events: Spark's markers, hidden files, read-me files.
 _DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq"}
@@ -73,7 +73,7 @@ class HashedFile:
             pass
         self.check_unchanged()
         if self.position != self._before.st_size:
-            raise _changed(self.path)
+            raise changed(self.path)
         return self._digest.hexdigest()
 
     def check_unchanged(self) -> None:
@@ -81,9 +81,9 @@ class HashedFile:
         try:
             now = self.path.stat()
         except OSError:
-            raise _changed(self.path) from None
+            raise changed(self.path) from None
         if any(getattr(now, key) != getattr(self._before, key) for key in ("st_size", "st_mtime_ns", "st_ino")):
-            raise _changed(self.path)
+            raise changed(self.path)
 
 
 class InputFile:
@@ -156,7 +156,8 @@ def _is_data(path: Path, suffixes: frozenset[str] | None) -> bool:
     return bool(names) and names[-1] in (suffixes or _DATA_SUFFIXES)
 
 
-def _changed(path: Path) -> InvalidInput:
+def changed(path: Path) -> InvalidInput:
+    """The error for a file that did not hold still."""
     return InvalidInput(f"{path} changed while it was read; copy it, then read the copy.")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 
-__all__ = ["Selection", "keep_active_users", "keep_used_items", "sample_users"]
+__all__ = ["Selection", "keep_active_users", "keep_used_items", "nobody_active", "sample_users", "user_hashes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,13 @@ def keep_active_users(traces: Traces, min_events: int = 10) -> Selection:
         raise InvalidParameter.of("min_events", "at least 0", min_events)
     selection = _select(traces, np.flatnonzero(np.diff(traces.offsets) >= min_events))
     if selection.traces.users == 0 < traces.users:
-        most = int(np.diff(traces.offsets).max())
-        raise InvalidInput(
-            f"No user has {min_events} events (the most is {most}); lower --min-events to {most} or less."
-        )
+        raise nobody_active(min_events, int(np.diff(traces.offsets).max()))
     return selection
+
+
+def nobody_active(min_events: int, most: int) -> InvalidInput:
+    """The error for people none of whom has enough events."""
+    return InvalidInput(f"No user has {min_events} events (the most is {most}); lower --min-events to {most} or less.")
 
 
 def sample_users(
@@ -56,7 +58,7 @@ def sample_users(
     """
     if (share is None) == (count is None):
         raise InvalidParameter.of("share", "given, or else count, and not both", share)
-    hashes = _hashes(user_ids, salt)
+    hashes = user_hashes(user_ids, salt)
     if hashes.size != traces.users:
         raise InvalidInput(f"There must be one id per user, {traces.users}, got {hashes.size} instead.")
     if share is not None:
@@ -95,7 +97,7 @@ def _select(traces: Traces, users: NDArray[np.int64]) -> Selection:
     )
 
 
-def _hashes(user_ids: Iterable[object], salt: str) -> NDArray[np.uint64]:
+def user_hashes(user_ids: Iterable[object], salt: str = "") -> NDArray[np.uint64]:
     """First 64 bits of a hash of each id's text; one Python step per user, never per event."""
     ids = user_ids.to_pylist() if hasattr(user_ids, "to_pylist") else user_ids
     base = hashlib.blake2b(salt.encode(), digest_size=8, person=b"entropie")

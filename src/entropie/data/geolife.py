@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from entropie.data.files import HashedFile, InputFile, combined_digest
 from entropie.data.grid import Grid
 from entropie.data.rejects import Rejects
-from entropie.data.tables import Advance, Chosen
+from entropie.data.tables import Advance, Chosen, Piece
 from entropie.data.text import Dialect, read_text
 from entropie.errors import InvalidInput
 
@@ -21,6 +21,7 @@ __all__ = ["GeolifeTable"]
 
 _FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
 _HEADER_LINES = 6
+_TYPICAL_BYTES = 1 << 16
 _WANTED = ("latitude", "longitude", "date", "time")
 
 
@@ -43,17 +44,31 @@ class GeolifeTable:
 
     def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
         """Read one trajectory after the other."""
-        dialect = Dialect(",", False, _FIELDS, (), _HEADER_LINES, quoted=False)
         for done, path in enumerate(self._paths):
-            file = InputFile(path)
-            user = path.parent.parent.name
-            last = -1
             with HashedFile(path) as opened:
-                for points in read_text(file, opened, dialect, _WANTED, rejects):
-                    batch, last = self._events(user, points, last, rejects)
-                    yield batch.select(list(columns.values())).rename_columns(list(columns))
-                self._digests.append((f"{user}/{path.name}", opened.sha256()))
+                yield from self._read(opened, columns, rejects)
+                self._digests.append((_listed(path), opened.sha256()))
             advance((done + 1) / len(self._paths))
+
+    def paths(self) -> list[Path]:
+        """The files, by number."""
+        return self._paths
+
+    def pieces(self, fine: bool) -> list[Piece]:
+        """A trajectory is read as one; they are small and about alike."""
+        return [Piece(number, _TYPICAL_BYTES) for number in range(len(self._paths))]
+
+    def read(self, piece: Piece, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+        """Stream one trajectory."""
+        with HashedFile(self._paths[piece.file]) as opened:
+            yield from self._read(opened, columns, rejects)
+            opened.check_unchanged()
+
+    def digest(self, file: int) -> tuple[str, str]:
+        """Read a trajectory for its digest."""
+        path = self._paths[file]
+        with HashedFile(path) as opened:
+            return _listed(path), opened.sha256()
 
     def sha256(self) -> str:
         """Digest of the listing of the files."""
@@ -62,6 +77,14 @@ class GeolifeTable:
     def hint(self) -> str:
         """Nothing to add: the columns are this class's own."""
         return ""
+
+    def _read(self, opened: HashedFile, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+        dialect = Dialect(",", False, _FIELDS, (), _HEADER_LINES, quoted=False)
+        user = opened.path.parent.parent.name
+        last = -1
+        for points in read_text(InputFile(opened.path), opened, dialect, _WANTED, rejects):
+            batch, last = self._events(user, points, last, rejects)
+            yield batch.select(list(columns.values())).rename_columns(list(columns))
 
     def _events(self, user: str, points: pa.RecordBatch, last: int, rejects: Rejects) -> tuple[pa.RecordBatch, int]:
         """Turn points into entries to cells, given the cell of the point before."""
@@ -77,6 +100,11 @@ class GeolifeTable:
         users = pa.array([user] * len(times), pa.string())
         batch = pa.RecordBatch.from_arrays([users, pa.array(cells[entered]), times], names=list(self.columns))
         return batch, int(cells[-1]) if cells.size else last
+
+
+def _listed(path: Path) -> str:
+    """What the listing of files calls a trajectory."""
+    return f"{path.parent.parent.name}/{path.name}"
 
 
 def _floats(column: pa.Array) -> NDArray[np.float64]:

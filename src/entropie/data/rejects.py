@@ -15,10 +15,14 @@ _GIVE_UP_AFTER = 100_000
 
 
 class Rejects:
-    """Counts of rows left out: `dirty` ones speak against the file, `excluded` ones fall to a rule."""
+    """Counts of rows left out: `dirty` ones speak against the file, `excluded` ones fall to a rule.
 
-    def __init__(self, name: str) -> None:
+    `patient` counts do not give up by themselves: they are of a part, and only the whole can be judged.
+    """
+
+    def __init__(self, name: str, *, patient: bool = False) -> None:
         self.name = name
+        self.patient = patient
         self.dirty: Counter[str] = Counter()
         self.excluded: Counter[str] = Counter()
         self.first: dict[str, str] = {}
@@ -31,6 +35,11 @@ class Rejects:
         self.dirty[reason] += count
         if example is not None:
             self.first.setdefault(reason, example)
+        if not self.patient:
+            self.check_hopeless()
+
+    def check_hopeless(self) -> None:
+        """Raise if most rows cannot be used, and there are many of them."""
         total = self.dirty.total()
         if total >= _GIVE_UP_AFTER and total > self.accepted:
             raise InvalidInput(

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter
 
-__all__ = ["Knowledge", "Split", "first_events", "split_halves", "split_history", "split_traces"]
+__all__ = [
+    "Knowledge",
+    "Split",
+    "check_split",
+    "first_events",
+    "halves_of",
+    "split_halves",
+    "split_history",
+    "split_traces",
+]
 
 Knowledge = Literal["partial", "maximum"]
 
@@ -43,12 +52,21 @@ def split_traces(
     whole trace. `target_events` cuts X to its first events. Maximum knowledge trains on X itself; partial on
     the first half, or under `history` on the first events of X, 1 to 5 of them in the paper.
     """
-    if rule not in ("halves", "history"):
-        raise InvalidParameter.of("rule", "halves or history", rule)
-    if knowledge not in ("partial", "maximum"):
-        raise InvalidParameter.of("knowledge", "partial or maximum", knowledge)
-    if rule == "history" and knowledge == "partial" and train_events is None:
-        raise InvalidParameter.of("train_events", "given under rule history with partial knowledge", None)
+    return _aligned(
+        *halves_of(traces, rule=rule, knowledge=knowledge, target_events=target_events, train_events=train_events)
+    )
+
+
+def halves_of(
+    traces: Traces,
+    *,
+    rule: Literal["halves", "history"] = "halves",
+    knowledge: Knowledge = "partial",
+    target_events: int | None = None,
+    train_events: int | None = None,
+) -> tuple[Traces, Traces]:
+    """Training and target of all users, of those with nothing in one of them too."""
+    check_split(rule, knowledge, train_events)
     if rule == "history":
         target = traces if target_events is None else first_events(traces, target_events)
         train = target
@@ -60,7 +78,17 @@ def split_traces(
             train = target
     if train_events is not None:
         train = first_events(train, train_events)
-    return _aligned(train, target)
+    return train, target
+
+
+def check_split(rule: str, knowledge: str, train_events: int | None) -> None:
+    """Refuse what no traces can be split by."""
+    if rule not in ("halves", "history"):
+        raise InvalidParameter.of("rule", "halves or history", rule)
+    if knowledge not in ("partial", "maximum"):
+        raise InvalidParameter.of("knowledge", "partial or maximum", knowledge)
+    if rule == "history" and knowledge == "partial" and train_events is None:
+        raise InvalidParameter.of("train_events", "given under rule history with partial knowledge", None)
 
 
 def split_halves(traces: Traces) -> Split:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.arrow import absent_in, values_of
-from entropie.data.files import HashedFile, InputFile, combined_digest
+from entropie.data.files import HashedFile, InputFile, changed, combined_digest
 from entropie.data.normalise import normal_type, normalise
 from entropie.data.presets import Layout, Preset, suggest_preset
 from entropie.data.rejects import Rejects
@@ -23,7 +24,19 @@ from entropie.errors import InvalidInput
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["Advance", "ArrowTable", "Chosen", "ParquetTable", "Table", "TextTable", "normal_schema", "open_files"]
+__all__ = [
+    "Advance",
+    "ArrowTable",
+    "Chosen",
+    "FileTable",
+    "ParquetTable",
+    "Piece",
+    "Table",
+    "TextTable",
+    "normal_batch",
+    "normal_schema",
+    "open_files",
+]
 
 Advance = Callable[[float], None]  # told the share that was read so far
 Chosen = Mapping[Role, str]  # which column plays which role
@@ -47,6 +60,32 @@ class Table(Protocol):
 
     def hint(self) -> str:
         """A sentence that helps whoever could not name the columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What can be read by itself: a file, or some row groups of a Parquet file."""
+
+    file: int  # its number
+    size: int  # in bytes, about
+    groups: tuple[int, ...] | None = None  # None: the whole file
+    first_row: int = 0  # how many rows of the file come before
+
+
+class FileTable(Table, Protocol):
+    """A table in files, which may be read in pieces, wherever the files are seen; it can be pickled."""
+
+    def paths(self) -> Sequence[Path]:
+        """The files, by number."""
+
+    def pieces(self, fine: bool) -> list[Piece]:
+        """All there is to read, in row order: whole files, or pieces as fine as they come."""
+
+    def read(self, piece: Piece, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+        """Stream one piece as `batches` streams the table."""
+
+    def digest(self, file: int) -> tuple[str, str]:
+        """Read a file for its digest: the name that the listing of files has for it, and the digest."""
 
 
 class TextTable:
@@ -81,6 +120,26 @@ class TextTable:
                 self._digests.append((file.path.name, opened.sha256()))
             before += file.size
 
+    def paths(self) -> list[Path]:
+        """The files, by number."""
+        return [file.path for file in self._files]
+
+    def pieces(self, fine: bool) -> list[Piece]:
+        """A text can be cut nowhere, because a quote may hold a line break."""
+        return [Piece(number, file.size) for number, file in enumerate(self._files)]
+
+    def read(self, piece: Piece, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+        """Stream one file."""
+        file = self._files[piece.file]
+        with HashedFile(file.path) as opened:
+            for batch in read_text(file, opened, self._dialects[piece.file], list(columns.values()), rejects):
+                yield batch.rename_columns(list(columns))
+            opened.check_unchanged()
+
+    def digest(self, file: int) -> tuple[str, str]:
+        """Read a file for its digest."""
+        return _digest(self._files[file])
+
     def sha256(self) -> str:
         """Digest of the file, or of the listing of the files."""
         return combined_digest(self._digests)
@@ -105,11 +164,13 @@ class ParquetTable:
         self._files = files
         self._digests: list[tuple[str, str]] = []
         schemas = []
-        self._rows = 0
+        self._groups: list[list[tuple[int, int]]] = []  # rows and bytes of each row group of each file
         for file in files:
             with _open_parquet(file.path) as source:
                 schemas.append(source.schema_arrow)
-                self._rows += source.metadata.num_rows
+                groups = map(source.metadata.row_group, range(source.metadata.num_row_groups))
+                self._groups.append([(group.num_rows, group.total_byte_size) for group in groups])
+        self._rows = sum(rows for groups in self._groups for rows, _ in groups)
         self._schema = schemas[0]
         self.columns = tuple(self._schema.names)
         for file, schema in zip(files, schemas, strict=True):
@@ -125,25 +186,56 @@ class ParquetTable:
 
     def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
         """Digest, then decode; both see the same file or the change is noticed."""
+        done = 0
+        for piece in self.pieces(fine=False):
+            file = self._files[piece.file]
+            with HashedFile(file.path) as opened:
+                digest = opened.sha256()
+                for batch in self._read(piece, opened, columns, rejects):
+                    done += batch.num_rows
+                    advance(done / self._rows)
+                    yield batch
+            self._digests.append((file.path.name, digest))
+
+    def paths(self) -> list[Path]:
+        """The files, by number."""
+        return [file.path for file in self._files]
+
+    def pieces(self, fine: bool) -> list[Piece]:
+        """Whole files, or row groups."""
+        if not fine:
+            return [Piece(number, file.size) for number, file in enumerate(self._files)]
+        found = []
+        for number, groups in enumerate(self._groups):
+            before = 0
+            for group, (rows, size) in enumerate(groups):
+                found.append(Piece(number, size, (group,), before))
+                before += rows
+        return found
+
+    def read(self, piece: Piece, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+        """Stream a file or some row groups of it."""
+        with HashedFile(self._files[piece.file].path) as opened:
+            yield from self._read(piece, opened, columns, rejects)
+
+    def digest(self, file: int) -> tuple[str, str]:
+        """Read a file for its digest."""
+        return _digest(self._files[file])
+
+    def _read(self, piece: Piece, opened: HashedFile, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
         schema = normal_schema(self, columns)
-        done = 0
-        for file in self._files:
-            with HashedFile(file.path) as opened:
-                digest = opened.sha256()
-                try:
-                    with pq.ParquetFile(file.path) as source:
-                        for batch in source.iter_batches(_BATCH_ROWS, columns=list(columns.values())):
-                            done += batch.num_rows
-                            rejects.accepted += batch.num_rows
-                            advance(done / self._rows)
-                            yield _normal_batch(batch, columns, schema, str(file.path))
-                except (pa.ArrowException, OSError) as error:
-                    opened.check_unchanged()
-                    raise _damaged(file.path, error) from None
-                opened.check_unchanged()
-            self._digests.append((file.path.name, digest))
+        groups = None if piece.groups is None else list(piece.groups)
+        try:
+            with pq.ParquetFile(opened.path) as source:
+                for batch in source.iter_batches(_BATCH_ROWS, row_groups=groups, columns=list(columns.values())):
+                    rejects.accepted += batch.num_rows
+                    yield normal_batch(batch, columns, schema, str(opened.path))
+        except (pa.ArrowException, OSError) as error:
+            opened.check_unchanged()
+            raise _damaged(opened.path, error) from None
+        opened.check_unchanged()
 
     def sha256(self) -> str:
         """Digest of the file, or of the listing of the files."""
@@ -178,7 +270,7 @@ class ArrowTable:
         self._digests = [_ColumnDigest() for _ in columns]
         try:
             for batch in self._reader:
-                chosen = _normal_batch(batch, columns, schema, self.name)
+                chosen = normal_batch(batch, columns, schema, self.name)
                 for array, digest in zip(chosen.columns, self._digests, strict=True):
                     digest.update(array)
                 rejects.accepted += chosen.num_rows
@@ -240,6 +332,14 @@ def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dia
     return Dialect(layout.delimiter, layout.header, columns, found.first_line, found.skip_lines, layout.quoted)
 
 
+def _digest(file: InputFile) -> tuple[str, str]:
+    with HashedFile(file.path) as opened:
+        found = opened.sha256()
+        if opened.position != file.size:
+            raise changed(file.path)
+    return file.path.name, found
+
+
 def _open_parquet(path: Path) -> pq.ParquetFile:
     import pyarrow.parquet as pq  # text needs none of it
 
@@ -261,7 +361,8 @@ def normal_schema(table: Table, columns: Chosen) -> pa.Schema:
     )
 
 
-def _normal_batch(batch: pa.RecordBatch, columns: Chosen, schema: pa.Schema, name: str) -> pa.RecordBatch:
+def normal_batch(batch: pa.RecordBatch, columns: Chosen, schema: pa.Schema, name: str) -> pa.RecordBatch:
+    """Give the chosen columns of a batch the names of their roles and the normal types."""
     arrays = [
         normalise(batch.column(column), role, field.type, column, name)
         for (role, column), field in zip(columns.items(), schema, strict=True)

@@ -191,7 +191,7 @@ class _CleanStream(io.RawIOBase):
 
     def _unfinished(self, data: bytes) -> int:
         """Count the bytes at the end that begin a character or a delimiter and do not finish it."""
-        if self._wide and data[-1:] == self._wide[:1] and not data.endswith(self._wide):
+        if self._wide and (len(data) - len(data.rstrip(self._wide[:1]))) % 2:
             return 1
         for back in range(1, min(3, len(data)) + 1):
             byte = data[-back]

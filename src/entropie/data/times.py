@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from entropie.data.arrow import values_of
 from entropie.errors import InvalidInput
 
-__all__ = ["TimeFormat", "find_time_format", "seconds"]
+__all__ = ["SIZES", "TickFacts", "TimeFormat", "find_time_format", "seconds", "ticks_per_second"]
+
+SIZES = (10**11, 10**14, 10**17)
+"""Numbers of seconds, thousandths and millionths of a second since 1970 stay below these."""
 
 _NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity))\s*", re.IGNORECASE)
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
@@ -53,17 +56,41 @@ def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
     return _text_format(best, texts)
 
 
-def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> NDArray[np.int64] | None:
-    """Turn ticks into seconds, in place; None if they are but numbers of rows, which say the order and no more.
+@dataclass(frozen=True, slots=True)
+class TickFacts:
+    """What tells the unit of ticks: facts of any part of them, which add up to those of the whole."""
 
-    Whole numbers from 0 up to the number of events cannot be seconds of a clock that began in 1970.
+    count: int
+    below: tuple[int, int, int]  # how many lie within each of SIZES of zero
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, ticks: NDArray[np.int64]) -> TickFacts:
+        """Count some ticks, at least one."""
+        small, middle, large = (int(np.count_nonzero((ticks > -size) & (ticks < size))) for size in SIZES)
+        return cls(ticks.size, (small, middle, large), int(ticks.min()), int(ticks.max()))
+
+
+def ticks_per_second(facts: TickFacts, time: TimeFormat) -> int | None:
+    """Ticks in a second; None if ticks are but numbers of rows, which say the order and no more.
+
+    Numbers of seconds stay below 1e11 until the year 5138, and so on for thousandths: the unit is the first whose
+    bound holds more than half of the ticks. Whole numbers from 0 up to the number of events cannot be seconds of a
+    clock that began in 1970.
     """
-    typical = ticks[:: 1 + ticks.size // 100_000].astype(np.float64)
-    per_second = time.ticks_per_second or _magnitude_unit(typical)
+    told = (10**place for place, below in zip((0, 3, 6), facts.below, strict=True) if 2 * below > facts.count)
+    per_second = time.ticks_per_second or next(told, 10**9)
     numbers = time.name in ("integer", "float")
-    if numbers and ticks.min() >= 0 and ticks.max() <= ticks.size * per_second:
+    if numbers and facts.least >= 0 and facts.most <= facts.count * per_second:
         return None
-    return np.floor_divide(ticks, per_second, out=ticks)
+    return per_second
+
+
+def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> NDArray[np.int64] | None:
+    """Turn ticks into seconds, in place; None if they say the order and no more."""
+    per_second = ticks_per_second(TickFacts.of(ticks), time)
+    return None if per_second is None else np.floor_divide(ticks, per_second, out=ticks)
 
 
 _TESTS = {"number": _NUMBER, "iso8601": _ISO, "weekday": _WEEKDAY}
