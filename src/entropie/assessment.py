@@ -16,25 +16,32 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from entropie._version import __version__
-from entropie.attack.attackers import AttackerLevel, Attackers, Figure, KnownEvents, known_event_steps
-from entropie.attack.chance import by_content, dealt_anew, exchanged_targets
-from entropie.attack.identifying import identifying_items
+from entropie.attack.attackers import AttackerLevel, Attackers, KnownEvents, known_event_steps
+from entropie.attack.chance import dealt_anew
+from entropie.attack.features import length_histogram
+from entropie.attack.identifying import IdentifyingItems, identifying_items
 from entropie.attack.matchers import MATCHERS, matcher
-from entropie.attack.measured import Models
-from entropie.attack.scoring import attack as attack_all_pairs
-from entropie.attack.single import pie_bits
+from entropie.attack.measured import (
+    Attack,
+    Engine,
+    LocalEngine,
+    MostExposed,
+    attack_by_each,
+    headline_error,
+    most_exposed,
+    strongest,
+)
 from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared, Rule, prepare_events
 from entropie.data.split import Knowledge, Split
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.convergence import Convergence, convergence, doubling_sizes
+from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
-from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Measures, measure_outcome
+from entropie.measures.intervals import REPLICATES, Interval
 from entropie.notebook import html_table
 from entropie.theory import checks
 
@@ -43,64 +50,22 @@ __all__ = [
     "Assessment",
     "Attack",
     "Rule",
+    "Run",
+    "assembled",
     "assess",
     "assess_prepared",
     "assess_traces",
     "check_attack",
     "prepare",
+    "run_attacks",
 ]
 
 SCHEMA = "entropie.assessment/1"
 LARGEST_THREADS = 256
-LONGEST_NAME = 80
-_FOR_FEW_EVENTS = "pitman_yor"
 MANY_PEOPLE = 20_000
 """Beyond so many people weaker and stronger attackers are run only where asked for: each costs a whole attack."""
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """One matcher, the same matcher on permuted people, and what each amounts to."""
-
-    matcher: str
-    knowledge: Knowledge
-    measures: Measures
-    null: Measures | None
-    seconds: float
-
-    @property
-    def error(self) -> float:
-        """Share of people named wrongly."""
-        return 1.0 if self.measures.identification_error is None else self.measures.identification_error.value
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of one attack."""
-        return {
-            "matcher": self.matcher,
-            "knowledge": self.knowledge,
-            **self.measures.to_json(),
-            "null_baseline": None if self.null is None else _null_json(self.null),
-            "seconds": round(self.seconds, 3),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class MostExposed:
-    """The people at the highest risk that an attacker can pick out without knowing the truth.
-
-    Never below the average: where no tenth stands out, they are all people (share 1).
-    """
-
-    matcher: str
-    share: float
-    people: int
-    right: Interval
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"matcher": self.matcher, "share": self.share, "people": self.people, "right": self.right.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +100,7 @@ class Assessment:
     @property
     def strongest(self) -> int:
         """Index of the attack that names most people; bits decide between equals."""
-        return _strongest(self.attacks)
+        return strongest(self.attacks)
 
     @property
     def best(self) -> Attack:
@@ -150,16 +115,7 @@ class Assessment:
     @property
     def most_exposed(self) -> MostExposed:
         """The group of people with the highest risk: the clearest tenth of some attack, or everybody."""
-        level = 1.0 - (1.0 - LEVEL) / len(self.attacks)
-        everybody = MostExposed(self.best.matcher, 1.0, self.best.measures.targets, _complement(self.headline_error))
-        groups = [everybody]
-        for attack in self.attacks:
-            if attack.measures.exposure is not None:
-                first = attack.measures.exposure.most_exposed
-                low, high = wilson(first.right.value * first.people, first.people, level)
-                right = Interval(first.right.value, float(low), float(high))
-                groups.append(MostExposed(attack.matcher, first.end, first.people, right))
-        return max(groups, key=lambda group: (group.right.value, group.right.low))
+        return most_exposed(self.attacks)
 
     @property
     def null_error(self) -> float | None:
@@ -322,31 +278,96 @@ def assess_prepared(
     """The same for events that have been read and split; `begun` is when that began."""
     begun = clock.perf_counter() if begun is None else begun
     check_attack(matchers, seed, threads)
-    split, traces = prepared.split, prepared.traces
-    if split.train.users < 2:
-        raise InvalidInput("An attack needs at least two people with enough events, there is one; lower --min-events.")
+    split = prepared.split
     tell = progress or (lambda stage, share: None)
-    run = _Run(split, prepared.knowledge, seed, replicates, threads, tell)
-    attacks = tuple(run.attack(name, null_baseline) for name in dict.fromkeys(matchers))
-    best = attacks[_strongest(attacks)]
-    known, levels = run.other_attackers(attacks, known_events)
-    kept = keep_used_items(traces.take(split.users)) if split.dropped_users else None
-    attacked = traces if kept is None else kept.traces
+    engine = LocalEngine.of(split, seed=seed, replicates=replicates, threads=threads, tell=tell)
+    run = run_attacks(
+        engine,
+        *length_histogram(split.train),
+        matchers=matchers,
+        knowledge=prepared.knowledge,
+        known_events=known_events,
+        null_baseline=null_baseline,
+    )
+    kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
+    attacked = prepared.traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
-    found = identifying_items(attacked)
-    return Assessment(
-        input=prepared.input_facts,
-        split={**prepared.split_facts, "converge": converge},
+    return assembled(
+        run,
+        input_facts=prepared.input_facts,
+        split_facts={**prepared.split_facts, "converge": converge},
         users=split.train.users,
         items=attacked.domain_size,
         events=attacked.events,
-        attacks=attacks,
-        pie_bits=pie_bits(attacked),
-        pie_null_bits=pie_bits(dealt_anew(attacked, seed)),
-        by_known_events=known,
-        attacker_levels=levels,
-        identifying_items=found.to_json(lambda code: _shortened(str(item_ids[code]))),
-        convergence=run.convergence(best.matcher) if converge else None,
+        found=identifying_items(attacked),
+        null_bits=identifying_items(dealt_anew(attacked, seed)).bits,
+        item_name=lambda code: str(item_ids[code]),
+        convergence=engine.convergence(run.attacks[strongest(run.attacks)].matcher) if converge else None,
+        seed=seed,
+        replicates=replicates,
+        begun=begun,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The attacks of an assessment: each matcher's, and those of weaker and stronger attackers."""
+
+    attacks: tuple[Attack, ...]
+    by_known_events: tuple[KnownEvents, ...]
+    attacker_levels: tuple[AttackerLevel, ...]
+
+
+def run_attacks(
+    engine: Engine,
+    lengths: NDArray[np.int64],
+    people: NDArray[np.int64],
+    *,
+    matchers: Sequence[str],
+    knowledge: Knowledge,
+    known_events: Sequence[int] | None,
+    null_baseline: bool,
+) -> Run:
+    """Let an engine run what an assessment asks for; people[i] people have lengths[i] events to learn from."""
+    users = int(people.sum())
+    if users < 2:
+        raise InvalidInput("An attack needs at least two people with enough events, there is one; lower --min-events.")
+    attacks = attack_by_each(engine, matchers, knowledge, null_baseline)
+    if known_events is None:
+        known_events = known_event_steps(lengths, people) if users <= MANY_PEOPLE else ()
+    return Run(attacks, *Attackers.beside(attacks, known_events).run(engine))
+
+
+def assembled(
+    run: Run,
+    *,
+    input_facts: dict[str, Any],
+    split_facts: dict[str, Any],
+    users: int,
+    items: int,
+    events: int,
+    found: IdentifyingItems,
+    null_bits: float,
+    item_name: Callable[[int], str],
+    convergence: Convergence | None,
+    seed: int,
+    replicates: int,
+    begun: float,
+) -> Assessment:
+    """Put together what was found; `null_bits` is the information of one event when events are dealt anew."""
+    return Assessment(
+        input=input_facts,
+        split=split_facts,
+        users=users,
+        items=items,
+        events=events,
+        attacks=run.attacks,
+        pie_bits=found.bits,
+        pie_null_bits=null_bits,
+        by_known_events=run.by_known_events,
+        attacker_levels=run.attacker_levels,
+        identifying_items=found.to_json(item_name),
+        convergence=convergence,
         provenance={
             "version": __version__,
             "python": sys.version.split()[0],
@@ -363,100 +384,6 @@ def assess_traces(traces: Traces, split: Split, *, knowledge: Knowledge = "parti
     """The same for traces in memory; items are named by their codes. Options as of `assess_prepared`."""
     names = pa.array(np.arange(traces.domain_size, dtype=np.uint32))
     return assess_prepared(Prepared(traces, split, names, knowledge, {}, {}), **options)
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What all attacks of one assessment share."""
-
-    split: Split
-    knowledge: Knowledge
-    seed: int
-    replicates: int
-    threads: int | None
-    tell: Progress
-
-    def _options(self) -> dict[str, Any]:
-        return {"seed": self.seed, "replicates": self.replicates, "threads": self.threads, "tell": self.tell}
-
-    def attack(self, name: str, null_baseline: bool) -> Attack:
-        """One matcher, and the same on permuted people."""
-        begun = clock.perf_counter()
-        stage = f"attacking: {name}"
-        self.tell(stage, 0.0)
-        models = Models.of(name, self.split.train, self.split.target)
-        measures = self._measured(models, stage)
-        null = None
-        if null_baseline:
-            null = self._measured(models.exchanged(exchanged_targets(self.split, self.seed)), f"permuted: {name}")
-        return Attack(name, self.knowledge, measures, null, clock.perf_counter() - begun)
-
-    def _measured(self, models: Models, stage: str) -> Measures:
-        outcome = models.attack(threads=self.threads, tell=self.tell, stage=stage)
-        return measure_outcome(outcome, users=self.split.train.users, seed=self.seed, replicates=self.replicates)
-
-    def other_attackers(
-        self, attacks: Sequence[Attack], steps: Sequence[int] | None
-    ) -> tuple[tuple[KnownEvents, ...], tuple[AttackerLevel, ...]]:
-        """Who knows fewer events than assessed, and who knows the attacked ones."""
-        best = attacks[_strongest(attacks)]
-        if steps is None:
-            affordable = self.split.train.users <= MANY_PEOPLE
-            steps = known_event_steps(self.split) if affordable else ()
-        if not steps:
-            return (), ()
-        # Few events favour other matchers than many do.
-        few = _FOR_FEW_EVENTS if any(attack.matcher == _FOR_FEW_EVENTS for attack in attacks) else None
-        attackers = Attackers(best.matcher, self.split, few, **self._options())
-        assessed = Figure(best.matcher, headline_error(attacks), best.measures, len(attacks))
-        known = attackers.by_known_events(steps, assessed)
-        if known[0].train_events != 1:
-            return known, ()
-        return known, attackers.levels(self.knowledge, assessed, known[0].figure)
-
-    def convergence(self, name: str) -> Convergence | None:
-        """Bits against number of users."""
-        split = self.split
-        sizes = doubling_sizes(split.train.users)
-        if len(sizes) < 2:
-            return None
-        order = by_content(split)
-
-        def law_of(users: int, rng: np.random.Generator) -> ScoreLaw:
-            self.tell(f"converging: {name}", users / split.train.users)
-            chosen = np.sort(order[rng.choice(split.train.users, users, replace=False)])
-            matching = matcher(name)(split.train.take(chosen), split.target.take(chosen))
-            return attack_all_pairs(matching, threads=self.threads).law
-
-        return convergence(law_of, sizes, self.seed, replicates=self.replicates)
-
-
-def headline_error(attacks: Sequence[Attack]) -> Interval:
-    """The best attack's error, with an interval that allows for its having been chosen among all of them."""
-    best = attacks[_strongest(attacks)]
-    right = (1.0 - best.error) * best.measures.targets
-    low, high = wilson(right, best.measures.targets, 1.0 - (1.0 - LEVEL) / len(attacks))
-    return Interval(best.error, 1.0 - float(high), 1.0 - float(low))
-
-
-def _complement(error: Interval) -> Interval:
-    return Interval(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
-
-
-def _strongest(attacks: Sequence[Attack]) -> int:
-    return min(range(len(attacks)), key=lambda i: (attacks[i].error, -attacks[i].measures.pse.value_bits))
-
-
-def _shortened(name: str) -> str:
-    """An item's name as it goes into documents: one line, not endless."""
-    line = " ".join(name.split())
-    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _null_json(null: Measures) -> dict[str, Any]:
-    document = null.to_json()
-    kept = ("identification_error", "pse_bits", "pse_finite_bits", "equal_error_rate")
-    return {name: document[name] for name in kept}
 
 
 def _convergence_json(found: Convergence) -> dict[str, Any]:

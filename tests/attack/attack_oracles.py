@@ -11,7 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from entropie.attack.features import FeatureRows, Matching
-from entropie.attack.scoring import AttackOutcome
+from entropie.attack.index import Units
+from entropie.attack.scoring import AttackOutcome, LawPart, Partial
 from entropie.data.traces import Traces
 
 TIE = 1e-9
@@ -98,6 +99,8 @@ def assert_outcome(found: AttackOutcome, scores: np.ndarray, candidates: int = 1
     kept = min(candidates, users)
     assert found.candidates.shape == found.candidate_scores.shape == (users, kept)
     np.testing.assert_allclose(found.candidate_scores, -np.sort(-scores, axis=1)[:, :kept], atol=TIE)
+    gaps = -np.diff(-np.sort(-scores, axis=1)[:, :2])[:, 0] if kept > 1 else np.zeros(users)
+    np.testing.assert_allclose(found.clarity, gaps, atol=TIE)
     for j in range(users):
         assert len(set(found.candidates[j].tolist())) == kept
         np.testing.assert_allclose(scores[j, found.candidates[j]], found.candidate_scores[j], atol=TIE)
@@ -114,11 +117,21 @@ def assert_outcome(found: AttackOutcome, scores: np.ndarray, candidates: int = 1
 
 def same_outcome(one: AttackOutcome, other: AttackOutcome) -> bool:
     """Equal to the last bit."""
-    names = ("best", "ties", "credit", "rank_low", "rank_high", "candidates", "candidate_scores")
+    names = ("best", "ties", "credit", "rank_low", "rank_high", "candidates", "candidate_scores", "clarity")
     return (
         one.law == other.law
         and one.grid == other.grid
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+    )
+
+
+def same_partial(one: Partial, other: Partial) -> bool:
+    """Equal in every number, the law included."""
+    return all(
+        np.array_equal(getattr(part, name), getattr(like, name))
+        for part, like in ((one, other), (one.law, other.law))
+        for name in type(part).__slots__
+        if name != "law"
     )
 
 
@@ -135,3 +148,91 @@ def markov_score(train: Sequence[int], target: Sequence[int], floor: float = 1e-
         if pairs[pair]:
             score += math.log(pairs[pair] / leaving[pair[0]]) - math.log(floor)
     return score
+
+
+def whole_scores(matching: Matching, units: Units) -> np.ndarray:
+    """Score[j, i] in units, as whole numbers: every product is rounded by itself, then added without error."""
+    scale = units.scale
+    users = [{f: round(w * scale) for f, w in _row(matching.users, i).items()} for i in range(matching.users.rows)]
+    scores = np.zeros((matching.targets.rows, len(users)), np.int64)
+    for j in range(matching.targets.rows):
+        target = _row(matching.targets, j)
+        for i, user in enumerate(users):
+            parts = [
+                int(weight) * user[f] if weight == int(weight) else round(weight * float(user[f]))
+                for f, weight in target.items()
+                if f in user
+            ]
+            if matching.target_size is not None and matching.user_penalty is not None:
+                parts.append(-round(float(matching.target_size[j] * matching.user_penalty[i] * scale)))
+            scores[j, i] = sum(parts)
+    return scores
+
+
+def cell_result(
+    scores: np.ndarray,
+    units: Units,
+    users: Sequence[int],
+    targets: Sequence[int],
+    *,
+    candidates: int,
+    max_values: int,
+    atoms: Sequence[int] = (),
+) -> Partial:
+    """What some targets find among some users, from the matrix of whole scores, one pair at a time."""
+    better, tied, near, offsets, people, best_scores, impostors = [], [], [], [0], [], [], []
+    for j in targets:
+        row = {i: int(scores[j, i]) for i in users}
+        own = int(scores[j, j])
+        better.append(sum(score > own + units.tolerance for score in row.values()))
+        tied.append(sum(abs(score - own) <= units.tolerance for score in row.values()))
+        rungs = Counter(score for score in row.values() if score >= max(row.values()) - units.tolerance)
+        near += sorted(rungs.items(), reverse=True)
+        offsets.append(len(near))
+        ranking = sorted(row, key=lambda i: (-row[i], i))[:candidates]
+        missing = candidates - len(ranking)
+        people.append(ranking + [2**32 - 1] * missing)
+        best_scores.append([row[i] for i in ranking] + [-(2**63)] * missing)
+        impostors += [score for i, score in row.items() if i != j]
+    half = (1 << units.shift) // 2
+    keys = [(score + half) // 2**units.shift for score in impostors]
+    level = 0
+    while len({key // 2**level for key in keys if key not in atoms}) > max_values:
+        level += 1
+    law = Counter(key // 2**level for key in keys if key not in atoms)
+    return Partial(
+        np.array(targets, np.int64),
+        np.array([scores[j, j] for j in targets], np.int64),
+        np.array(better, np.int64),
+        np.array(tied, np.int64),
+        np.array(offsets, np.int64),
+        np.array([score for score, _ in near], np.int64),
+        np.array([count for _, count in near], np.int64),
+        np.array(people, np.uint32).reshape(-1, candidates),
+        np.array(best_scores, np.int64).reshape(-1, candidates),
+        LawPart(
+            np.array([keys.count(atom) for atom in atoms], np.int64),
+            np.array(sorted(law), np.int64),
+            np.array([law[key] for key in sorted(law)], np.int64),
+            level,
+            max_values,
+        ),
+    )
+
+
+def near_matching(rng: np.random.Generator, users: int, features: int) -> Matching:
+    """Scores that differ by a few units, on both sides of the tolerance (17,592 units of 2^-44), and some by a lot."""
+    steps = np.array([0, 1, 2, 9_000, 17_592, 17_593, 30_000]) * 2.0**-44
+
+    def rows(weights: np.ndarray) -> FeatureRows:
+        chosen = [np.flatnonzero(rng.random(features) < 0.7) for _ in range(users)]
+        size = sum(map(len, chosen))
+        offsets = np.cumsum([0, *map(len, chosen)]).astype(np.int64)
+        return FeatureRows(
+            offsets, np.concatenate([*chosen, np.empty(0)]).astype(np.uint32), rng.choice(weights, size), features
+        )
+
+    penalty = rng.choice(steps, users) if rng.random() < 0.5 else None
+    sizes = None if penalty is None else rng.integers(0, 2, users).astype(float)
+    base = rng.choice([0.0, 1.0])
+    return Matching(rows(np.concatenate((base + steps, -steps))), rows(np.array([1.0, -1.0])), sizes, penalty)

@@ -22,8 +22,8 @@ from attack_oracles import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.features import item_rows
-from entropie.attack.matchers import MATCHERS, bayes, choose_smoothing, cosine, markov, matcher, tfidf, visit
+from entropie.attack.matchers import MATCHERS, bayes, cosine, markov, matcher, tfidf, visit
+from entropie.attack.population import choose_smoothing
 from entropie.attack.scoring import attack
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
@@ -105,7 +105,7 @@ def test_smoothing_is_the_most_likely(seed: int, users: int, longest: int, domai
                 gain += c * math.log((c - 1 + smoothing * total[x] / train.events) / (len(row) - 1 + smoothing))
         return gain
 
-    chosen = choose_smoothing(item_rows(train))
+    chosen = choose_smoothing(train)
     grid = [2.0 ** (quarter / 4) for quarter in range(-8, 81)]
     if max(map(len, rows_of(train)), default=0) < 2:
         assert chosen == 32.0

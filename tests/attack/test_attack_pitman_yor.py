@@ -46,10 +46,10 @@ def expected(train: Traces, target: Traces, choice: PitmanYor) -> np.ndarray:
         people.append((row, weights, slots))
     holders = Counter(x for row, _, _ in people for x in set(row))
     entries = sum(holders.values())
-    common: defaultdict[int, float] = defaultdict(float)
+    common: defaultdict[int, float] = defaultdict(float)  # everybody's, in whole multiples of 2^-24
     for _, weights, slots in people:
         for weight, h in zip(weights, slots, strict=True):
-            common[h] += weight
+            common[h] += round(weight * 2**24)
     everything = sum(common.values())
 
     scores = np.zeros((target.users, train.users))

@@ -44,6 +44,31 @@ def test_same_as_the_general_attack(
     assert_outcome(found, want, candidates)
 
 
+@given(SEEDS, st.integers(1, 25), st.integers(1, 9), st.integers(2, 12), st.sampled_from([2, 3, 5, 9]))
+@settings(max_examples=60, deadline=None)
+def test_same_as_the_general_attack_on_a_coarse_grid(
+    seed: int, users: int, longest: int, domain: int, max_values: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    train, target = random_traces(rng, users, longest, domain), random_traces(rng, users, 1, domain)
+    found = attack_single(train, target, max_values=max_values)
+    zero = np.zeros(1, np.int64)
+    assert same_outcome(found, attack(visit(train, target), max_values=max_values, atoms=zero))
+
+
+def test_scores_near_the_best_of_one_event() -> None:
+    # So strong a lie that the weights fall within 1e-9 of each other and of 0, which those who lack the item score.
+    train = traces_of([[0], [0, 1], [0, 0, 1], [1], [0, 1, 1], [2]], 3)
+    target = traces_of([[0], [1], [0], [2], [1], []], 3)
+    for theta in (1e-10, 3e-10, 1e-9):
+        matching = randomized_response(train, target, theta=theta)
+        for candidates in (1, 6):
+            found = attack_single(train, target, theta=theta, candidates=candidates)
+            assert same_outcome(found, attack(matching, candidates=candidates))
+    assert attack_single(train, target, theta=1e-10).ties.tolist() == [6] * 6
+    assert attack_single(train, target, theta=1e-9).ties.tolist() == [1, 1, 1, 1, 1, 6]
+
+
 def dense_information_bits(shares: np.ndarray, theta: float) -> float:
     law = theta * shares + (1 - theta) / shares.shape[1]
     mean = law.mean(axis=0)

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures import nearest_neighbour
 from entropie.measures.law import ScoreLaw
 from entropie.measures.nearest_neighbour import _within, nearest_neighbour_bits, paper_estimate
 
@@ -133,6 +134,29 @@ def test_paper_estimate_is_seeded_labelled_and_right_for_normal_laws() -> None:
     assert found.value_bits != paper_estimate(law, 4).value_bits
     assert (found.jitter, found.seed) == (1e-4, 3)
     tolerance = Z * math.sqrt((1 + math.pi**2 / 3 + math.e) / n) / LN2
+    assert found.value_bits == pytest.approx(0.5 / LN2, abs=tolerance)
+
+
+def test_paper_estimate_of_many_targets_draws_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(10)
+    n, some = 20_000, 4000
+    law = ScoreLaw.from_scores(rng.normal(1, 1, n).round(1), rng.normal(0, 1, 400_000).round(1))
+    everybody = paper_estimate(law, 3)
+    monkeypatch.setattr(nearest_neighbour, "MOST_TARGETS", some)
+    seen: list[ScoreLaw] = []
+    estimate = nearest_neighbour.nearest_neighbour_bits
+    monkeypatch.setattr(nearest_neighbour, "nearest_neighbour_bits", lambda law: (seen.append(law), estimate(law))[1])
+    found = paper_estimate(law, 3)
+    assert {(drawn.targets, drawn.impostors) for drawn in seen} == {(some, some)}
+    assert found == paper_estimate(law, 3) != everybody
+    values, repeats = np.unique(law.genuine, return_counts=True)
+    drawn_values, drawn_repeats = np.unique(seen[0].genuine.round(1), return_counts=True)
+    assert set(drawn_values) <= set(values)
+    expected = some * repeats / n
+    common = expected >= 5
+    missed = drawn_repeats[np.searchsorted(drawn_values, values[common])] - expected[common]
+    assert np.sum(missed**2 / expected[common]) < common.sum() + Z * math.sqrt(2 * common.sum())
+    tolerance = Z * math.sqrt((1 + math.pi**2 / 3 + math.e) / some) / LN2
     assert found.value_bits == pytest.approx(0.5 / LN2, abs=tolerance)
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from entropie.attack.measured import Tell, measured_attack
-from entropie.data.split import Knowledge, Split, first_events
-from entropie.data.traces import Traces
+from entropie.attack.measured import Attack, AttackSpec, Engine, headline_error, strongest
+from entropie.data.split import Knowledge
 from entropie.errors import InvalidParameter
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
+from entropie.measures.intervals import LEVEL, Interval, wilson
 from entropie.measures.summary import Measures
 
 __all__ = ["AttackerLevel", "Attackers", "Figure", "KnownEvents", "known_event_steps"]
 
 FEW_EVENTS = 5
+_FOR_FEW_EVENTS = "pitman_yor"
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _USUAL_SHARE = 0.9
 Level = Literal["weak", "medium", "strong"]
@@ -78,59 +80,96 @@ class AttackerLevel:
 
 @dataclass(frozen=True, slots=True)
 class Attackers:
-    """Attacks on one split by one matcher, and where few events are known by another too; the better one counts."""
+    """Attackers beside the one assessed; with few events known another matcher is tried too, and the better counts.
 
-    matcher: str
-    split: Split
+    First comes the list of attacks it takes, then what is said once all of them have been run.
+    """
+
+    assessed: Figure
+    knowledge: Knowledge
+    steps: tuple[int, ...]  # numbers of events known, rising
     for_few_events: str | None = None
-    seed: int = 0
-    replicates: int = REPLICATES
-    threads: int | None = None
-    tell: Tell | None = None
 
-    def by_known_events(self, steps: Sequence[int], whole: Figure) -> tuple[KnownEvents, ...]:
-        """Attack with the first events of each person's training alone; `whole` is the attack with all of them."""
-        rows = []
-        for known in sorted(set(steps)):
+    @classmethod
+    def beside(cls, attacks: Sequence[Attack], steps: Sequence[int]) -> Attackers:
+        """Choose the matchers: the strongest of the attacks, and the one for few events if it is among them."""
+        for known in steps:
             if known < 1:
                 raise InvalidParameter.of("known_events", "at least 1", known)
-            others = (self.for_few_events,) if self.for_few_events and known <= FEW_EVENTS else ()
-            rows.append(
-                KnownEvents(known, self._best(first_events(self.split.train, known), f"knowing {known}", others))
-            )
-        return (*rows, KnownEvents(None, whole))
+        best = attacks[strongest(attacks)]
+        few = _FOR_FEW_EVENTS if any(attack.matcher == _FOR_FEW_EVENTS for attack in attacks) else None
+        assessed = Figure(best.matcher, headline_error(attacks), best.measures, len(attacks))
+        return cls(assessed, best.knowledge, tuple(sorted(set(steps))), few)
 
-    def levels(self, knowledge: Knowledge, assessed: Figure, one_event: Figure) -> tuple[AttackerLevel, ...]:
-        """Weak: one event of each person. Medium: what was assessed. Strong: the attacked events themselves."""
-        weak = AttackerLevel("weak", "One event of each person.", one_event)
+    def specs(self) -> tuple[AttackSpec, ...]:
+        """The attacks to run."""
+        known = [spec for step in self.steps for spec in self._knowing(step)]
+        return (*known, self._knowing_all) if self._strong_is_run else tuple(known)
+
+    def run(self, engine: Engine) -> tuple[tuple[KnownEvents, ...], tuple[AttackerLevel, ...]]:
+        """Run them all and tell."""
+        specs = self.specs()
+        return self.told(dict(zip(specs, engine.measures(specs), strict=True))) if specs else ((), ())
+
+    def told(self, found: Mapping[AttackSpec, Measures]) -> tuple[tuple[KnownEvents, ...], tuple[AttackerLevel, ...]]:
+        """How many events are enough, last with all of them; and levels, where one known event was asked for.
+
+        Weak: one event of each person. Medium: what was assessed. Strong: the attacked events themselves.
+        """
+        known = [
+            KnownEvents(step, Figure.best({spec.matcher: found[spec] for spec in self._knowing(step)}))
+            for step in self.steps
+        ]
+        rows = (*known, KnownEvents(None, self.assessed))
+        if not self._with_levels:
+            return rows, ()
+        weak = AttackerLevel("weak", "One event of each person.", known[0].figure)
         everything = "The very events that are attacked, with names."
-        if knowledge == "maximum":
-            return (weak, AttackerLevel("strong", everything, assessed))
-        medium = AttackerLevel("medium", "The earlier events that the assessment lets her learn from.", assessed)
-        return (weak, medium, AttackerLevel("strong", everything, self._best(self.split.target, "knowing all")))
+        if not self._strong_is_run:
+            return rows, (weak, AttackerLevel("strong", everything, self.assessed))
+        medium = AttackerLevel("medium", "The earlier events that the assessment lets her learn from.", self.assessed)
+        all_known = Figure.best({self.assessed.matcher: found[self._knowing_all]})
+        return rows, (weak, medium, AttackerLevel("strong", everything, all_known))
 
-    def _best(self, train: Traces, stage: str, others: tuple[str, ...] = ()) -> Figure:
-        return Figure.best(
-            {
-                name: measured_attack(
-                    name,
-                    train,
-                    self.split.target,
-                    seed=self.seed,
-                    replicates=self.replicates,
-                    threads=self.threads,
-                    tell=self.tell,
-                    stage=f"{stage}: {name}",
-                )
-                for name in dict.fromkeys((self.matcher, *others))
-            }
-        )
+    @property
+    def _with_levels(self) -> bool:
+        return self.steps[:1] == (1,)
+
+    @property
+    def _strong_is_run(self) -> bool:
+        return self._with_levels and self.knowledge != "maximum"
+
+    @property
+    def _knowing_all(self) -> AttackSpec:
+        return AttackSpec(self.assessed.matcher, "target")
+
+    def _knowing(self, step: int) -> list[AttackSpec]:
+        names = [self.assessed.matcher]
+        if self.for_few_events is not None and step <= FEW_EVENTS:
+            names.append(self.for_few_events)  # few events favour other matchers than many do
+        return [AttackSpec(name, step) for name in dict.fromkeys(names)]
 
 
-def known_event_steps(split: Split) -> tuple[int, ...]:
-    """Numbers of known events worth showing: fewer than all but the longest tenth of people have."""
-    usual = float(np.quantile(np.diff(split.train.offsets), _USUAL_SHARE))
+def known_event_steps(lengths: NDArray[np.int64], people: NDArray[np.int64]) -> tuple[int, ...]:
+    """Numbers of known events worth showing: fewer than all but the longest tenth of people have to learn from.
+
+    people[i] people have lengths[i] training events each, rising.
+    """
+    usual = _quantile(lengths, people, _USUAL_SHARE)
     return tuple(step for step in _STEPS if step < usual)
+
+
+def _quantile(lengths: NDArray[np.int64], people: NDArray[np.int64], share: float) -> float:
+    """What numpy's quantile makes of every person's number, from how many people have each."""
+    after = np.cumsum(people)
+    last = int(after[-1]) - 1
+    place = share * last
+    low = math.floor(place)
+    below, above = (
+        float(lengths[np.searchsorted(after, min(number, last), side="right")]) for number in (low, low + 1)
+    )
+    part = place - low
+    return above - (above - below) * (1.0 - part) if part >= 0.5 else below + (above - below) * part
 
 
 def _error(measures: Measures) -> float:

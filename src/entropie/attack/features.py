@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,15 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 from entropie.kernels.features import feature_totals, row_counts, row_sums, row_totals
 
-__all__ = ["FeatureRows", "Matching", "check_same_people", "item_rows", "side_by_side", "weighted_item_rows"]
+__all__ = [
+    "FeatureRows",
+    "Matching",
+    "check_same_people",
+    "item_rows",
+    "length_histogram",
+    "side_by_side",
+    "weighted_item_rows",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +85,16 @@ class Matching:
     """What a matcher makes of training and target traces.
 
     The score of user i for target j is the sum over common features of user weight times target weight, minus
-    target_size[j] * user_penalty[i] where a rank-one term is given. Row j of the targets is user j's.
+    target_size[j] * user_penalty[i] where a rank-one term is given. Row j of the targets is user j's. A matcher that
+    leaves out what no target has gives the `largest_weight` that any user may have, so that what is left out does not
+    matter to the unit of the sums.
     """
 
     users: FeatureRows
     targets: FeatureRows
     target_size: NDArray[np.float64] | None = None
     user_penalty: NDArray[np.float64] | None = None
+    largest_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if self.users.rows != self.targets.rows:
@@ -104,7 +115,7 @@ class Matching:
     def exchanged(self, order: NDArray[np.int64]) -> Matching:
         """Give user i the target of user order[i]: a matcher makes of a target what it is, whosever it is."""
         sizes = None if self.target_size is None else self.target_size[order]
-        return Matching(self.users, self.targets.take(order), sizes, self.user_penalty)
+        return replace(self, targets=self.targets.take(order), target_size=sizes)
 
 
 def item_rows(traces: Traces) -> FeatureRows:
@@ -115,6 +126,12 @@ def item_rows(traces: Traces) -> FeatureRows:
 def weighted_item_rows(traces: Traces, weights: NDArray[np.float64]) -> FeatureRows:
     """Sum the weights of the events at each of a user's distinct items."""
     return FeatureRows(*row_sums(traces.offsets, traces.items, weights), traces.domain_size)
+
+
+def length_histogram(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of events that people have, rising, and how many people have each."""
+    lengths, people = np.unique(np.diff(traces.offsets), return_counts=True)
+    return lengths, people
 
 
 def side_by_side(parts: list[FeatureRows]) -> FeatureRows:

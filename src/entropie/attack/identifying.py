@@ -11,13 +11,26 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import item_rows
 from entropie.data.traces import Traces
+from entropie.errors import InvalidInput
 
-__all__ = ["SHOWN_ITEMS", "SMALLEST_GROUP", "IdentifyingItem", "IdentifyingItems", "ItemSum", "identifying_items"]
+__all__ = [
+    "SHOWN_ITEMS",
+    "SMALLEST_GROUP",
+    "IdentifyingItem",
+    "IdentifyingItems",
+    "ItemSum",
+    "ItemSummary",
+    "identifying_items",
+    "item_parts",
+    "summary_of",
+]
 
 SMALLEST_GROUP = 10
 """An item that fewer people have is not named: its name could be the very thing that identifies them."""
 
 SHOWN_ITEMS = 20
+LONGEST_NAME = 80
+_HALF = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,7 @@ class IdentifyingItems:
     shown: tuple[IdentifyingItem, ...]
     other: ItemSum
     rare: ItemSum
+    bits: float  # of all items: I(U;X)
 
     def to_json(self, name: Callable[[int], str]) -> dict[str, Any]:
         """Plain values, keys as in assessment.json; `name` gives the name of an item code."""
@@ -58,7 +72,7 @@ class IdentifyingItems:
             "smallest_group": SMALLEST_GROUP,
             "shown": [
                 {
-                    "item": name(item.code),
+                    "item": _shortened(name(item.code)),
                     "people": item.people,
                     "share_of_events": item.share_of_events,
                     "bits": item.bits,
@@ -71,6 +85,101 @@ class IdentifyingItems:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """Items, events and bits of several items; bits in whole numbers of 2^-60, so that any order gives the same."""
+
+    items: int = 0
+    events: int = 0
+    units: int = 0
+
+    @classmethod
+    def of(cls, events: NDArray[np.int64], bits: NDArray[np.float64]) -> _Exact:
+        """Add up items; bits are below 2^32 and items too, so that each half of the sum fits in 62 bits."""
+        scaled = bits * 2.0**_HALF
+        whole = np.floor(scaled)
+        rest = np.rint((scaled - whole) * 2.0**_HALF)
+        units = (int(whole.astype(np.int64).sum()) << _HALF) + int(rest.astype(np.int64).sum())
+        return cls(int(bits.size), int(events.sum()), units)
+
+    def __add__(self, other: _Exact) -> _Exact:
+        return _Exact(self.items + other.items, self.events + other.events, self.units + other.units)
+
+    @property
+    def bits(self) -> float:
+        """The sum of bits, rounded once."""
+        return self.units / (1 << 2 * _HALF)
+
+    def share(self, all_events: int) -> ItemSum:
+        """As it is shown."""
+        return ItemSum(self.items, self.events / all_events, self.bits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Items:
+    """Some items, one number each."""
+
+    codes: NDArray[np.int64]
+    people: NDArray[np.int64]
+    events: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    bits: NDArray[np.float64]
+
+    def take(self, places: NDArray[np.integer] | NDArray[np.bool_]) -> _Items:
+        return _Items(
+            self.codes[places], self.people[places], self.events[places], self.mean[places], self.bits[places]
+        )
+
+    def joined(self, more: _Items) -> _Items:
+        return _Items(
+            np.concatenate((self.codes, more.codes)),
+            np.concatenate((self.people, more.people)),
+            np.concatenate((self.events, more.events)),
+            np.concatenate((self.mean, more.mean)),
+            np.concatenate((self.bits, more.bits)),
+        )
+
+    @property
+    def per_event(self) -> NDArray[np.float64]:
+        return np.divide(self.bits, self.mean, out=np.zeros(self.bits.size), where=self.mean > 0.0)
+
+    def sum(self) -> _Exact:
+        return _Exact.of(self.events, self.bits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemSummary:
+    """What is shown of some items, before all are known: the best that may be named, and sums of the rest.
+
+    Summaries of disjoint items merge, in any order to the same.
+    """
+
+    named: _Items  # best first
+    other: _Exact
+    rare: _Exact
+    all_events: int
+    limit: int
+
+    def merge(self, another: ItemSummary) -> ItemSummary:
+        """Join with the summary of other items."""
+        named = self.named.joined(another.named)
+        return _ranked(named, self.other + another.other, self.rare + another.rare, self.all_events, self.limit)
+
+    def result(self) -> IdentifyingItems:
+        """What is shown once all items are in."""
+        named = self.named
+        columns = (named.codes, named.people, named.events, named.bits, named.per_event)
+        return IdentifyingItems(
+            tuple(
+                IdentifyingItem(code, people, events / self.all_events, bits, each)
+                for code, people, events, bits, each in zip(*(column.tolist() for column in columns), strict=True)
+            ),
+            self.other.share(self.all_events),
+            self.rare.share(self.all_events),
+            (named.sum() + self.other + self.rare).bits,
+        )
+
+
 def identifying_items(traces: Traces, *, shown: int = SHOWN_ITEMS) -> IdentifyingItems:
     """Split I(U;X) of one event of a person drawn at random over the items.
 
@@ -81,28 +190,58 @@ def identifying_items(traces: Traces, *, shown: int = SHOWN_ITEMS) -> Identifyin
     counts = item_rows(traces)
     rows = np.diff(counts.offsets)
     active = int(np.count_nonzero(rows))
-    shares = counts.weights / np.repeat(counts.totals(), rows)
-    domain = traces.domain_size
-    mean = np.bincount(counts.features, weights=shares, minlength=domain) / active
-    parts = shares * np.log2(shares / mean[counts.features])
-    bits = np.maximum(np.bincount(counts.features, weights=parts, minlength=domain) / active, 0.0)
-    people = np.bincount(counts.features, minlength=domain)
-    events = np.bincount(traces.items, minlength=domain) / traces.events
-    rare = people < SMALLEST_GROUP
-    per_event = np.divide(bits, mean, out=np.zeros(domain), where=mean > 0.0)
-    ranked = np.lexsort((np.arange(domain), -bits, -per_event.round(9)))
-    named = ranked[~rare[ranked]]
-    return IdentifyingItems(
-        tuple(
-            IdentifyingItem(
-                int(code), int(people[code]), float(events[code]), float(bits[code]), float(per_event[code])
-            )
-            for code in named[:shown]
-        ),
-        _sum(named[shown:], events, bits),
-        _sum(np.flatnonzero(rare & (people > 0)), events, bits),
-    )
+    if not active:
+        raise InvalidInput("The information of an event needs at least one event, got none.")
+    lengths = np.repeat(counts.totals(), rows)
+    parts = item_parts(counts.features, counts.weights, lengths, active, traces.domain_size)
+    return summary_of(np.arange(traces.domain_size), *parts, traces.events, shown=shown).result()
 
 
-def _sum(codes: NDArray[np.int64], events: NDArray[np.float64], bits: NDArray[np.float64]) -> ItemSum:
-    return ItemSum(int(codes.size), float(events[codes].sum()), float(bits[codes].sum()))
+def item_parts(
+    items: NDArray[np.integer],
+    counts: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    active: int,
+    domain_size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """People, events, mean share and bits of items, from one entry per person and item in the order of people.
+
+    An entry has the item (below `domain_size`), the person's events at it and all her events. Items may be dealt with
+    in parts, as long as all entries of an item are in one; `active` counts everybody who has events.
+    """
+    shares = counts / lengths
+    mean = np.bincount(items, weights=shares, minlength=domain_size) / active
+    parts = shares * np.log2(shares / mean[items])
+    bits = np.maximum(np.bincount(items, weights=parts, minlength=domain_size) / active, 0.0)
+    people = np.bincount(items, minlength=domain_size)
+    events = np.bincount(items, weights=counts, minlength=domain_size).astype(np.int64)
+    return people, events, mean, bits
+
+
+def summary_of(
+    codes: NDArray[np.int64],
+    people: NDArray[np.int64],
+    events: NDArray[np.int64],
+    mean: NDArray[np.float64],
+    bits: NDArray[np.float64],
+    all_events: int,
+    *,
+    shown: int = SHOWN_ITEMS,
+) -> ItemSummary:
+    """Summarise some items, given by `item_parts`; `all_events` are those of everybody at all items."""
+    items = _Items(codes, people, events, mean, bits)
+    rare = items.take((people > 0) & (people < SMALLEST_GROUP)).sum()
+    return _ranked(items.take(people >= SMALLEST_GROUP), _Exact(), rare, all_events, shown)
+
+
+def _ranked(named: _Items, other: _Exact, rare: _Exact, all_events: int, limit: int) -> ItemSummary:
+    """Keep the best by bits per event, then by bits, then by code; those beyond `limit` join the others."""
+    order = np.lexsort((named.codes, -named.bits, -named.per_event.round(9)))
+    left = named.take(order[limit:]).sum()
+    return ItemSummary(named.take(order[:limit]), other + left, rare, all_events, limit)
+
+
+def _shortened(name: str) -> str:
+    """An item's name as it goes into documents: one line, not endless."""
+    line = " ".join(name.split())
+    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"

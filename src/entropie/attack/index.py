@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import Matching
+from entropie.attack.features import FeatureRows
 from entropie.errors import InvalidInput
-from entropie.kernels.attack_index import index_postings, index_rows, length_ranks, score_bound
+from entropie.kernels.attack_index import index_postings, index_rows, largest_row, length_ranks, row_scores
 from entropie.kernels.features import feature_totals
 
-__all__ = ["KEY_BITS", "TIE", "Index", "Targets", "arrange", "blocks", "build_index", "exponent_for"]
+__all__ = [
+    "KEY_BITS",
+    "NOBODY",
+    "TIE",
+    "Extent",
+    "Index",
+    "Targets",
+    "Units",
+    "arrange",
+    "blocks",
+    "build_index",
+    "exponent_for",
+    "genuine_scores",
+    "ragged",
+]
 
 TIE = 1e-9
 """Scores that agree to this are tied."""
 
 KEY_BITS = 34
 """The law tells scores apart to 2^-34 = 6e-11 before those within `TIE` are joined."""
+
+NOBODY = 2**32 - 1
+"""Number that stands where there is no candidate."""
 
 _LARGEST_EXPONENT = 44
 _HEAD_LIMIT = 8
@@ -28,21 +46,11 @@ _MOVE_COST = 2.0  # visits that moving a user costs
 _COPY_COST = 0.1  # visits that copying a user's class costs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Index:
-    """Everything about the users that scoring needs: postings, rank-one penalties, the unit of the sums.
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The unit of the sums, 2^-exponent, in which all scores are whole numbers."""
 
-    Posting f is users[starts[f]:starts[f + 1]] with the weights `fixed`, whole multiples of 2^-exponent. Features are
-    numbered by falling length of their postings. `atoms` are keys that the law counts exactly at any level.
-    """
-
-    starts: NDArray[np.int64]
-    users: NDArray[np.uint32]
-    fixed: NDArray[np.int64]
-    user_count: int
-    penalty: NDArray[np.float64]
     exponent: int
-    atoms: NDArray[np.int64]
 
     @property
     def scale(self) -> float:
@@ -65,12 +73,83 @@ class Index:
         return rounded
 
 
+class _Weighted(Protocol):
+    """Rows of weights, whatever stands beside them."""
+
+    @property
+    def offsets(self) -> NDArray[np.int64]: ...
+
+    @property
+    def weights(self) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How large scores may be, from numbers that merge over blocks of users and of targets by their maximum."""
+
+    weight: float = 0.0  # largest magnitude of a user's weight
+    target: float = 0.0  # largest sum of the magnitudes of one target's weights
+    penalty: float = 0.0  # largest magnitude of a user's penalty
+    size: float = 0.0  # largest magnitude of a target's size
+
+    @classmethod
+    def of_users(cls, rows: _Weighted, penalty: NDArray[np.float64] | None = None) -> Extent:
+        """What a block of users adds."""
+        return cls(weight=_largest(rows.weights), penalty=_largest(penalty))
+
+    @classmethod
+    def of_targets(cls, rows: _Weighted, sizes: NDArray[np.float64] | None = None) -> Extent:
+        """What a block of targets adds; the order of a row's features does not change it."""
+        return cls(target=float(largest_row(rows.offsets, rows.weights)), size=_largest(sizes))
+
+    def merge(self, other: Extent) -> Extent:
+        """The extent of both; any order of merging gives the same."""
+        return Extent(
+            max(self.weight, other.weight),
+            max(self.target, other.target),
+            max(self.penalty, other.penalty),
+            max(self.size, other.size),
+        )
+
+    def units(self) -> Units:
+        """The finest units in which no score overflows."""
+        return Units(exponent_for(self.weight * self.target + self.penalty * self.size))
+
+
+def _largest(numbers: NDArray[np.float64] | None) -> float:
+    return 0.0 if numbers is None or numbers.size == 0 else float(max(numbers.max(), -numbers.min()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """Everything about a block of users that scoring needs: postings, rank-one penalties, the unit of the sums.
+
+    Posting f is users[starts[f]:starts[f + 1]] with the weights `fixed`, whole multiples of the unit. Features are
+    numbered by falling length of their postings, users by their place; people[place] is who that is, ascending.
+    `atoms` are keys that the law counts exactly at any level.
+    """
+
+    starts: NDArray[np.int64]
+    users: NDArray[np.uint32]
+    fixed: NDArray[np.int64]
+    people: NDArray[np.uint32]
+    penalty: NDArray[np.float64]
+    units: Units
+    atoms: NDArray[np.int64]
+
+    @property
+    def user_count(self) -> int:
+        """Users of this block."""
+        return self.people.size
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """Target rows in the index's numbers; target r is of user ids[r].
+    """Target rows in the index's numbers; target r is of person ids[r].
 
-    The first heads[r] features of a row are its head. Neighbours with the same head and size are scored on one base,
-    which saves time and changes no result.
+    She stands at place own[r] of the index, -1 where she is in another block of users; genuine[r] is her score in
+    units, known beforehand. The first heads[r] features of a row are its head. Neighbours with the same head and size
+    are scored on one base, which saves time and changes no result.
     """
 
     ids: NDArray[np.int64]
@@ -79,6 +158,8 @@ class Targets:
     weights: NDArray[np.float64]
     heads: NDArray[np.int64]
     sizes: NDArray[np.float64]
+    own: NDArray[np.int64]
+    genuine: NDArray[np.int64]
 
     def part(self, begin: int, end: int) -> Targets:
         """Cut out targets begin..end-1, sharing memory."""
@@ -90,13 +171,13 @@ class Targets:
             self.weights[low:high],
             self.heads[begin:end],
             self.sizes[begin:end] if self.sizes.size else self.sizes,
+            self.own[begin:end],
+            self.genuine[begin:end],
         )
 
     def take(self, rows: NDArray[np.int64]) -> Targets:
         """Copy the named targets in the order named."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, places = ragged(self.offsets, rows)
         return Targets(
             self.ids[rows],
             offsets,
@@ -104,6 +185,8 @@ class Targets:
             self.weights[places],
             self.heads[rows],
             self.sizes[rows] if self.sizes.size else self.sizes,
+            self.own[rows],
+            self.genuine[rows],
         )
 
     def content(self) -> NDArray[np.uint64]:
@@ -129,26 +212,87 @@ class Targets:
         return _mixed(sizes.view(np.uint64) + np.uint64(1))
 
 
-def build_index(matching: Matching) -> tuple[Index, Targets]:
-    """Turn user rows into postings of the features that some target has."""
-    users, targets = matching.users, matching.targets
-    penalty = np.empty(0) if matching.user_penalty is None else matching.user_penalty
-    sizes = np.empty(0) if matching.target_size is None else matching.target_size
-    bound = score_bound(
-        users.features, users.weights, users.feature_count, targets.offsets, targets.features, targets.weights
+def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Offsets of the named rows in the order named, and where their entries stand now."""
+    lengths = np.diff(offsets)[rows]
+    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return taken, np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1])
+
+
+def genuine_scores(
+    users: FeatureRows,
+    targets: FeatureRows,
+    penalty: NDArray[np.float64] | None,
+    sizes: NDArray[np.float64] | None,
+    units: Units,
+) -> NDArray[np.int64]:
+    """Score user j for target j in units, for every row j, exactly as all pairs are scored.
+
+    Features need not be in order within a row; rows where they ascend are joined without sorting.
+    """
+    if users.rows != targets.rows:
+        raise InvalidInput(f"Every target needs its user's row, got {users.rows} users and {targets.rows} targets.")
+    scores: NDArray[np.int64] = row_scores(
+        users.offsets,
+        users.features,
+        users.weights,
+        targets.offsets,
+        targets.features,
+        targets.weights,
+        np.empty(0) if penalty is None else penalty,
+        np.empty(0) if sizes is None else sizes,
+        units.scale,
     )
-    if penalty.size:
-        bound += float(np.abs(sizes).max() * np.abs(penalty).max())
-    exponent = exponent_for(bound)
+    return scores
+
+
+def build_index(
+    users: FeatureRows,
+    targets: FeatureRows,
+    *,
+    units: Units,
+    genuine: NDArray[np.int64],
+    penalty: NDArray[np.float64] | None = None,
+    sizes: NDArray[np.float64] | None = None,
+    people: NDArray[np.integer] | None = None,
+    ids: NDArray[np.int64] | None = None,
+    own: NDArray[np.int64] | None = None,
+) -> tuple[Index, Targets]:
+    """Turn a block of users into postings of the features that some of these targets has.
+
+    `people` and `ids` are the numbers of the users and of the targets, 0, 1, 2... unless given; people must ascend.
+    `own` is the place of each target's genuine user, -1 where she is not here; unless given it is where `people` has
+    the target's number. `genuine` are the genuine scores in units, wherever the genuine users are.
+    """
+    if (penalty is None) != (sizes is None):
+        raise InvalidInput("A rank-one term needs both `penalty` and `sizes`.")
+    numbers = np.arange(users.rows) if people is None else people.astype(np.int64)
+    if numbers.size and not (numbers[0] >= 0 and numbers[-1] < NOBODY and np.all(np.diff(numbers) > 0)):
+        raise InvalidInput(f"The `people` of an index must ascend and stay below {NOBODY}; sort the rows by person.")
+    ids = np.arange(targets.rows) if ids is None else ids
+    own = _places(numbers, ids) if own is None else own
+    columns = {"people": (numbers, users), "ids": (ids, targets), "own": (own, targets), "genuine": (genuine, targets)}
+    for name, (given, of) in columns.items():
+        if given.size != of.rows:
+            raise InvalidInput(f"An index needs one of `{name}` per row, {of.rows}, got {given.size} instead.")
     wanted = np.zeros(users.feature_count, np.bool_)
     wanted[targets.features] = True
     lengths = feature_totals(users.features, users.feature_count)
     ranks, starts = length_ranks(lengths, wanted, users.rows)
-    postings = index_postings(users.offsets, users.features, users.weights, ranks, starts, 2.0**exponent)
-    index = Index(starts, *postings, users.rows, penalty, exponent, np.empty(0, np.int64))
+    postings = index_postings(users.offsets, users.features, users.weights, ranks, starts, units.scale)
+    penalties = np.empty(0) if penalty is None else penalty
+    index = Index(starts, *postings, numbers.astype(np.uint32), penalties, units, np.empty(0, np.int64))
     rows = index_rows(targets.offsets, targets.features, targets.weights, ranks)
-    ids = np.arange(users.rows, dtype=np.int64)
-    return index, Targets(ids, *rows, np.zeros_like(ids), sizes)
+    heads = np.zeros(targets.rows, np.int64)
+    return index, Targets(ids, *rows, heads, np.empty(0) if sizes is None else sizes, own, genuine)
+
+
+def _places(people: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of the ids stands among the ascending numbers of people; -1 for those that do not."""
+    if people.size == 0:
+        return np.full(ids.size, -1, np.int64)
+    places = np.minimum(np.searchsorted(people, ids), people.size - 1)
+    return np.where(people[places] == ids, places, -1)
 
 
 def exponent_for(bound: float) -> int:
@@ -168,6 +312,8 @@ def arrange(index: Index, targets: Targets) -> Targets:
     users' classes. So heads grow, longest postings first, as long as that pays; targets whose head is too rare fall
     back to a shorter one.
     """
+    if targets.ids.size == 0:
+        return targets
     lengths = np.diff(targets.offsets)
     postings = np.diff(index.starts)
     running = targets._running_hash()
@@ -195,6 +341,8 @@ def arrange(index: Index, targets: Targets) -> Targets:
 
 def blocks(index: Index, targets: Targets, threads: int) -> Iterator[tuple[int, int]]:
     """Cut arranged targets into runs of about equal work, short enough to stop between them."""
+    if targets.ids.size == 0:
+        return
     postings = np.diff(index.starts)
     visits = np.concatenate(([0], np.cumsum(postings[targets.features])))
     work = np.cumsum(visits[targets.offsets[1:]] - visits[targets.offsets[:-1] + targets.heads] + 64)

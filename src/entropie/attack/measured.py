@@ -1,29 +1,231 @@
-"""One attack from split traces to its measures: the step that every assessment repeats."""
+"""One attack from split traces to its measures: the step that every assessment repeats, and who takes it.
+
+An assessment says which attacks it wants; an engine runs them. The local one is here; a cluster may be another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time as clock
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.attack.chance import by_content, exchanged_targets
 from entropie.attack.features import Matching
 from entropie.attack.matchers import matcher
 from entropie.attack.scoring import AttackOutcome
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import attack_single
+from entropie.data.split import Knowledge, Split, first_events
 from entropie.data.traces import Traces
-from entropie.measures.intervals import REPLICATES
+from entropie.measures.convergence import Convergence, convergence, doubling_sizes
+from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
+from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure_outcome
 
-__all__ = ["Models", "Tell", "attack_outcome", "measured_attack"]
+__all__ = [
+    "FIRST_EVENT_MATCHERS",
+    "Attack",
+    "AttackSpec",
+    "Engine",
+    "LocalEngine",
+    "Models",
+    "MostExposed",
+    "Tell",
+    "Training",
+    "attack_by_each",
+    "attack_outcome",
+    "headline_error",
+    "measured_attack",
+    "most_exposed",
+    "strongest",
+]
 
 Tell = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
 
-_FIRST_EVENT_MATCHERS = ("markov", "visit")
+Training = int | Literal["target"] | None
+"""What is learned from: the split's training (None), so many first events of it, or the attacked events themselves."""
+
+FIRST_EVENT_MATCHERS = ("markov", "visit")
 """They score a target of one event by the visit vector alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttackSpec:
+    """One attack that an assessment asks for."""
+
+    matcher: str
+    training: Training = None
+    exchanged: bool = False  # on permuted people, by `exchanged_targets` with the assessment's seed
+
+    @property
+    def stage(self) -> str:
+        """What to tell while it runs."""
+        if self.exchanged:
+            return f"permuted: {self.matcher}"
+        if self.training is None:
+            return f"attacking: {self.matcher}"
+        return f"knowing {'all' if self.training == 'target' else self.training}: {self.matcher}"
+
+
+class Engine(Protocol):
+    """Runs attacks on one split."""
+
+    def measures(self, specs: Sequence[AttackSpec]) -> list[Measures]:
+        """What each attack amounts to, in the order asked; the same on every engine to the bit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One matcher, the same matcher on permuted people, and what each amounts to."""
+
+    matcher: str
+    knowledge: Knowledge
+    measures: Measures
+    null: Measures | None
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        """Share of people named wrongly."""
+        return 1.0 if self.measures.identification_error is None else self.measures.identification_error.value
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of one attack."""
+        return {
+            "matcher": self.matcher,
+            "knowledge": self.knowledge,
+            **self.measures.to_json(),
+            "null_baseline": None if self.null is None else _null_json(self.null),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MostExposed:
+    """The people at the highest risk that an attacker can pick out without knowing the truth.
+
+    Never below the average: where no tenth stands out, they are all people (share 1).
+    """
+
+    matcher: str
+    share: float
+    people: int
+    right: Interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, keys as in assessment.json."""
+        return {"matcher": self.matcher, "share": self.share, "people": self.people, "right": self.right.to_json()}
+
+
+def attack_by_each(
+    engine: Engine, matchers: Iterable[str], knowledge: Knowledge, null_baseline: bool
+) -> tuple[Attack, ...]:
+    """Attack with every matcher, and where asked on permuted people too."""
+    attacks = []
+    for name in dict.fromkeys(matchers):
+        begun = clock.perf_counter()
+        plain, permuted = AttackSpec(name), AttackSpec(name, exchanged=True)
+        found = engine.measures((plain, permuted) if null_baseline else (plain,))
+        null = found[1] if null_baseline else None
+        attacks.append(Attack(name, knowledge, found[0], null, clock.perf_counter() - begun))
+    return tuple(attacks)
+
+
+def strongest(attacks: Sequence[Attack]) -> int:
+    """Index of the attack that names most people; bits decide between equals."""
+    return min(range(len(attacks)), key=lambda i: (attacks[i].error, -attacks[i].measures.pse.value_bits))
+
+
+def headline_error(attacks: Sequence[Attack]) -> Interval:
+    """The best attack's error, with an interval that allows for its having been chosen among all of them."""
+    best = attacks[strongest(attacks)]
+    right = (1.0 - best.error) * best.measures.targets
+    low, high = wilson(right, best.measures.targets, 1.0 - (1.0 - LEVEL) / len(attacks))
+    return Interval(best.error, 1.0 - float(high), 1.0 - float(low))
+
+
+def most_exposed(attacks: Sequence[Attack]) -> MostExposed:
+    """The group of people with the highest risk: the clearest tenth of some attack, or everybody."""
+    level = 1.0 - (1.0 - LEVEL) / len(attacks)
+    best, error = attacks[strongest(attacks)], headline_error(attacks)
+    everybody = Interval(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
+    groups = [MostExposed(best.matcher, 1.0, best.measures.targets, everybody)]
+    for attack in attacks:
+        if attack.measures.exposure is not None:
+            first = attack.measures.exposure.most_exposed
+            low, high = wilson(first.right.value * first.people, first.people, level)
+            right = Interval(first.right.value, float(low), float(high))
+            groups.append(MostExposed(attack.matcher, first.end, first.people, right))
+    return max(groups, key=lambda group: (group.right.value, group.right.low))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Attacks in this process. `order` are the people by content: it says who is exchanged with whom, and whose
+    targets are tried first to find out how scores fall.
+    """
+
+    split: Split
+    order: NDArray[np.int64]
+    seed: int = 0
+    replicates: int = REPLICATES
+    threads: int | None = None
+    tell: Tell | None = None
+
+    @classmethod
+    def of(cls, split: Split, **options: Any) -> LocalEngine:
+        """Put people in order once for all attacks."""
+        return cls(split, by_content(split), **options)
+
+    def measures(self, specs: Sequence[AttackSpec]) -> list[Measures]:
+        """Run one attack after the other; neighbours that differ in the exchange alone share their models."""
+        found, made, models = [], None, None
+        for spec in specs:
+            if self.tell is not None:
+                self.tell(spec.stage, 0.0)
+            if models is None or made != (spec.matcher, spec.training):
+                made, models = (spec.matcher, spec.training), None  # the last models go before the next are made
+                models = Models.of(spec.matcher, self._training(spec.training), self.split.target)
+            found.append(self._measured(models, spec))
+        return found
+
+    def convergence(self, name: str) -> Convergence | None:
+        """Bits against number of users, if there are enough for two sizes."""
+        split, everybody = self.split, self.split.train.users
+        sizes = doubling_sizes(everybody)
+        if len(sizes) < 2:
+            return None
+
+        def law_of(users: int, rng: np.random.Generator) -> ScoreLaw:
+            if self.tell is not None:
+                self.tell(f"converging: {name}", users / everybody)
+            chosen = np.sort(self.order[rng.choice(everybody, users, replace=False)])
+            matching = matcher(name)(split.train.take(chosen), split.target.take(chosen))
+            return attack_all_pairs(matching, threads=self.threads).law
+
+        return convergence(law_of, sizes, self.seed, replicates=self.replicates)
+
+    def _training(self, training: Training) -> Traces:
+        if training is None:
+            return self.split.train
+        return self.split.target if training == "target" else first_events(self.split.train, training)
+
+    def _measured(self, models: Models, spec: AttackSpec) -> Measures:
+        pilot = self.order
+        if spec.exchanged:
+            exchanged = exchanged_targets(self.split, self.seed, self.order)
+            models = models.exchanged(exchanged)
+            now_at = np.empty_like(exchanged)
+            now_at[exchanged] = np.arange(exchanged.size)
+            pilot = now_at[self.order]  # the same targets, where they stand now
+        outcome = models.attack(threads=self.threads, tell=self.tell, stage=spec.stage, pilot=pilot)
+        return measure_outcome(outcome, users=self.split.train.users, seed=self.seed, replicates=self.replicates)
 
 
 def attack_outcome(
@@ -60,7 +262,7 @@ class Models:
     @classmethod
     def of(cls, name: str, train: Traces, target: Traces) -> Models:
         """Build the models, unless there is a shorter way."""
-        single = name in _FIRST_EVENT_MATCHERS and int(np.diff(target.offsets).max()) == 1
+        single = name in FIRST_EVENT_MATCHERS and int(np.diff(target.offsets).max()) == 1
         return cls(train, target, None if single else matcher(name)(train, target))
 
     def exchanged(self, order: NDArray[np.int64]) -> Models:
@@ -69,11 +271,24 @@ class Models:
             return Models(self.train, self.target.take(order), None)
         return Models(self.train, self.target, self.matching.exchanged(order))
 
-    def attack(self, *, threads: int | None = None, tell: Tell | None = None, stage: str = "") -> AttackOutcome:
-        """Score all users for all targets."""
+    def attack(
+        self,
+        *,
+        threads: int | None = None,
+        tell: Tell | None = None,
+        stage: str = "",
+        pilot: NDArray[np.int64] | None = None,
+    ) -> AttackOutcome:
+        """Score all users for all targets; `pilot` is the order in which targets are tried beforehand."""
         if tell is not None:
             tell(stage, 0.0)
         if self.matching is None:
             return attack_single(self.train, self.target)
         progress = None if tell is None else lambda done, total: tell(stage, done / total)
-        return attack_all_pairs(self.matching, threads=threads, progress=progress)
+        return attack_all_pairs(self.matching, threads=threads, progress=progress, pilot=pilot)
+
+
+def _null_json(null: Measures) -> dict[str, Any]:
+    document = null.to_json()
+    kept = ("identification_error", "pse_bits", "pse_finite_bits", "equal_error_rate")
+    return {name: document[name] for name in kept}

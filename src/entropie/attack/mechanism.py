@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows, side_by_side
-from entropie.attack.index import Index, Targets, exponent_for
+from entropie.attack.index import Index, Targets, Units, exponent_for
 from entropie.attack.scoring import (
     CANDIDATES,
     AttackOutcome,
@@ -18,6 +18,7 @@ from entropie.attack.scoring import (
     Progress,
     attack,
     core_count,
+    law_size,
     outcome_of,
     run_blocks,
     score_block,
@@ -25,6 +26,7 @@ from entropie.attack.scoring import (
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.attack_hash import hash_pairs, hash_postings, hits_of_reports, item_postings
+from entropie.kernels.attack_index import posted_scores
 
 __all__ = ["HashedTargets", "attack_hashed", "hashed_response", "randomized_response", "report_weights"]
 
@@ -111,8 +113,9 @@ def attack_hashed(
         matching = _itemised(book, reports)
         return attack(matching, candidates=candidates, threads=threads, max_values=max_values, progress=progress)
     index = book.index(reports)
-    jobs = (_job(book, index, reports, *block, candidates, max_values) for block in book.blocks(reports))
-    return outcome_of(index, run_blocks(jobs, train.users, core_count(threads), progress))
+    kept, values = min(candidates, train.users), law_size(train.users, max_values)
+    jobs = (_job(book, index, reports, *block, kept, values) for block in book.blocks(reports))
+    return outcome_of(index.units, index.atoms, run_blocks(jobs, train.users, core_count(threads), progress))
 
 
 def hashed_response(train: Traces, reports: HashedTargets) -> Matching:
@@ -156,8 +159,9 @@ class _Book:
         gain = math.log1p(self.odds) if math.isfinite(self.odds) else -math.log(_FLOOR)
         longest = int(np.diff(reports.offsets).max())
         nothing = np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, np.int64)
-        exponent = exponent_for(longest * gain)
-        return Index(*nothing, self.totals.size, np.empty(0), exponent, np.zeros(1, np.int64))
+        units = Units(exponent_for(longest * gain))
+        people = np.arange(self.totals.size, dtype=np.uint32)
+        return Index(*nothing, people, np.empty(0), units, np.zeros(1, np.int64))
 
     def blocks(self, reports: HashedTargets) -> Iterator[tuple[int, int]]:
         """Cut targets into runs whose postings and whose work stay small."""
@@ -211,7 +215,7 @@ def _job(
     begin: int,
     end: int,
     candidates: int,
-    max_values: int | None,
+    max_values: int,
 ) -> Callable[[int], Partial]:
     """Prepare a block: gather the postings of its reports, then score them as any others."""
 
@@ -219,13 +223,15 @@ def _job(
         low, high = reports.offsets[begin], reports.offsets[end]
         postings = (book.item_starts, book.item_users, book.item_times)
         family = _family(book, reports, slice(low, high))
-        starts, users, fixed = hash_postings(*family, *postings, book.totals, book.odds, _FLOOR, index.scale)
+        found = hash_postings(*family, *postings, book.totals, book.odds, _FLOOR, index.units.scale)
         ids = np.arange(begin, end, dtype=np.int64)
-        features = np.arange(high - low, dtype=np.uint32)
         offsets = reports.offsets[begin : end + 1] - low
-        targets = Targets(ids, offsets, features, np.ones(high - low), np.zeros_like(ids), np.empty(0))
-        own = replace(index, starts=starts, users=users, fixed=fixed)
-        return score_block(own, targets, candidates=candidates, max_values=max_values, level=level)
+        rows = offsets, np.arange(high - low, dtype=np.uint32), np.ones(high - low)
+        genuine = posted_scores(*found, *rows, ids)
+        targets = Targets(ids, *rows, np.zeros_like(ids), np.empty(0), ids, genuine)
+        starts, users, fixed = found
+        block = replace(index, starts=starts, users=users, fixed=fixed)
+        return score_block(block, targets, candidates=candidates, max_values=max_values, level=level)
 
     return run
 

@@ -23,13 +23,36 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import FeatureRows, Matching, check_same_people, side_by_side, weighted_item_rows
+from entropie.attack.features import (
+    FeatureRows,
+    Matching,
+    check_same_people,
+    item_rows,
+    length_histogram,
+    side_by_side,
+    weighted_item_rows,
+)
 from entropie.attack.scoring import attack
 from entropie.data.traces import Traces, cut_runs
-from entropie.errors import InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.features import row_sums
 
-__all__ = ["PitmanYor", "choose_settings", "pitman_yor"]
+__all__ = [
+    "HOUR_UNITS",
+    "SLOTS",
+    "TUNING_USERS",
+    "PitmanYor",
+    "asked_rows",
+    "choose_settings",
+    "first_settings",
+    "hour_shares",
+    "hour_sums",
+    "known_rows",
+    "pitman_yor",
+    "tune",
+    "tuning_hashes",
+    "usual_length",
+]
 
 SLOTS = 12
 """Six times of day, on working days and at weekends (in universal time)."""
@@ -37,10 +60,15 @@ SLOTS = 12
 RHYTHM_USERS = 20_000
 """Up to so many users the hour alone is matched: it is evidence for every pair, and so costs pairs."""
 
+TUNING_USERS = (50, 1000)
+"""Settings are tuned on so many people at least and at most."""
+
+HOUR_UNITS = 2**24
+"""Weights of events are summed over people in whole numbers of 1/HOUR_UNITS: the same sum in any order."""
+
 _ITEM_HOUR_PRIOR = 5.0
 _HOUR_PRIOR = 20.0
 _SIZE_STEPS = 4  # target sizes are rounded to quarters: equal sizes are scored together
-_TUNING_USERS = (50, 1000)
 _TUNING_EVENTS = 4
 _TUNING_VALUES = 2**10  # tuning looks at ranks, not at the law
 
@@ -76,23 +104,95 @@ class PitmanYor:
             if not 0 <= getattr(self, name) < np.inf:
                 raise InvalidParameter.of(name, "at least 0", getattr(self, name))
 
+    @property
+    def uses_hours(self) -> bool:
+        """Whether the hour has any weight."""
+        return self.item_hours > 0.0 or self.rhythm > 0.0
+
 
 def pitman_yor(train: Traces, target: Traces, *, settings: PitmanYor | None = None) -> Matching:
     """Match by the Pitman-Yor model; unless given, the settings are chosen from the training data."""
     check_same_people(train, target)
     if settings is None:
         settings = choose_settings(train, target)
-    past = 1.0 / (1.0 + settings.recency * _events_after(train))
-    coming = 1.0 / (1.0 + settings.fade * _events_before(target))
-    known, asked = weighted_item_rows(train, past), weighted_item_rows(target, coming)
-    weights, penalty = _item_evidence(known, settings)
-    damped = asked.with_weights(asked.weights**settings.damping)
-    sizes = np.round(damped.totals() * _SIZE_STEPS) / _SIZE_STEPS
-    users, targets = known.with_weights(weights), damped
     timed = train.times is not None and target.times is not None
-    if timed and (settings.item_hours or settings.rhythm):
-        users, targets = _add_hours(train, target, past, coming, known, users, targets, settings)
+    hours = hour_shares(hour_sums(train, settings.recency)) if timed and settings.uses_hours else None
+    holders = item_rows(train).holders()
+    users, penalty = known_rows(train, settings, holders, int(holders.sum()), hours)
+    targets, sizes = asked_rows(target, settings, hours)
     return Matching(users, targets, sizes, penalty)
+
+
+def known_rows(
+    train: Traces,
+    settings: PitmanYor,
+    holders: NDArray[np.int64],
+    all_holders: int,
+    hours: NDArray[np.float64] | None,
+) -> tuple[FeatureRows, NDArray[np.float64]]:
+    """Rows and penalties of some users: `holders` counts the people who have each item, `hours` is of everybody.
+
+    Features are the items; where hours speak, then (item, slot), then the slots where the rhythm counts.
+    """
+    past = 1.0 / (1.0 + settings.recency * _events_after(train))
+    known = weighted_item_rows(train, past)
+    weights, penalty = _item_evidence(known, settings, holders / max(all_holders, 1))
+    users = known.with_weights(weights)
+    if hours is None:
+        return users, penalty
+    slots = _slots(_times(train))
+    person = np.repeat(np.arange(train.users), np.diff(train.offsets))
+    by_slot = _sums(person * SLOTS + slots, past, train.users * SLOTS).reshape(-1, SLOTS)
+    habit = (by_slot + _HOUR_PRIOR * hours) / (by_slot.sum(axis=1, keepdims=True) + _HOUR_PRIOR)
+    at_hours = FeatureRows(*row_sums(train.offsets, _item_slots(train, slots), past), train.domain_size * SLOTS)
+    expected = _ITEM_HOUR_PRIOR * habit[at_hours.row_of_each(), at_hours.features % SLOTS]
+    at_hours = at_hours.with_weights(settings.item_hours * np.log1p(at_hours.weights / expected))
+    # the normaliser of P_i(h|x) goes with the item
+    items = users.with_weights(users.weights - settings.item_hours * np.log1p(known.weights / _ITEM_HOUR_PRIOR))
+    if not settings.rhythm:
+        return side_by_side([items, at_hours]), penalty
+    with np.errstate(divide="ignore"):
+        surprise = np.where(hours > 0, np.log(habit / np.where(hours > 0, hours, 1.0)), 0.0)
+    return side_by_side([items, at_hours, _dense_rows(settings.rhythm * surprise)]), penalty
+
+
+def asked_rows(
+    target: Traces, settings: PitmanYor, hours: NDArray[np.float64] | None
+) -> tuple[FeatureRows, NDArray[np.float64]]:
+    """Rows and sizes of some targets, over the same features as the users' rows."""
+    coming = 1.0 / (1.0 + settings.fade * _events_before(target))
+    items = weighted_item_rows(target, coming)
+    damped = items.with_weights(items.weights**settings.damping)
+    sizes = np.round(damped.totals() * _SIZE_STEPS) / _SIZE_STEPS
+    if hours is None:
+        return damped, sizes
+    slots = _item_slots(target, _slots(_times(target)))
+    asked = FeatureRows(*row_sums(target.offsets, slots, coming), target.domain_size * SLOTS)
+    asked = asked.with_weights(_damped_like_items(asked, settings.damping))
+    if not settings.rhythm:
+        return side_by_side([damped, asked]), sizes
+    places = asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS
+    spread = _sums(places, asked.weights, target.users * SLOTS)
+    return side_by_side([damped, asked, _dense_rows(spread.reshape(-1, SLOTS))]), sizes
+
+
+def hour_sums(train: Traces, recency: float) -> NDArray[np.int64]:
+    """Faded weights of some people's training events in each slot, in whole numbers of 1/HOUR_UNITS: blocks add up."""
+    units = np.rint(HOUR_UNITS / (1.0 + recency * _events_after(train))).astype(np.int64)
+    slots = _slots(_times(train))
+    return np.array([units[slots == slot].sum() for slot in range(SLOTS)], np.int64)
+
+
+def hour_shares(sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Share of each slot in everybody's sums; zeros where there are no events."""
+    return np.asarray(sums / max(int(sums.sum()), 1), dtype=np.float64)
+
+
+def first_settings(timed: bool, users: int) -> PitmanYor:
+    """Settings to begin with: hours are left out where there are none, the rhythm where it would cost too much."""
+    if not timed:
+        return PitmanYor(item_hours=0.0, rhythm=0.0)
+    return PitmanYor() if users <= RHYTHM_USERS else PitmanYor(rhythm=0.0)
 
 
 def choose_settings(train: Traces, target: Traces) -> PitmanYor:
@@ -102,16 +202,43 @@ def choose_settings(train: Traces, target: Traces) -> PitmanYor:
     for the targets. One setting at a time moves along its choices while the mean log rank of the right user clearly
     falls. Of the target events only their number is looked at, never whose they are.
     """
-    settings = PitmanYor()
-    if train.times is None or target.times is None:
-        settings = replace(settings, item_hours=0.0, rhythm=0.0)
-    elif train.users > RHYTHM_USERS:
-        settings = replace(settings, rhythm=0.0)
-    sample = _tuning_users(train)
-    if sample.size < _TUNING_USERS[0]:
+    first = first_settings(train.times is not None and target.times is not None, train.users)
+    able, hashes = tuning_hashes(train, np.arange(train.domain_size, dtype=np.uint32))
+    chosen = able[np.argsort(hashes, kind="stable")[: TUNING_USERS[1]]]
+    return tune(train.take(chosen), usual_length(*length_histogram(target)), first)
+
+
+def usual_length(lengths: NDArray[np.int64], people: NDArray[np.int64]) -> int:
+    """The median number of events, rounded down and at least 1, from how many people have each number."""
+    after = np.cumsum(people)
+    middle = [lengths[np.searchsorted(after, (int(after[-1]) - step) // 2, side="right")] for step in (1, 0)]
+    return max(1, int(middle[0] + middle[1]) // 2)
+
+
+def tuning_hashes(train: Traces, item_codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Rows with enough events to tune on, and a hash of what each did, so that their numbers do not matter.
+
+    `item_codes` are everybody's codes of the items in these traces. The people to tune on are the first
+    `TUNING_USERS` by hash; where hashes are equal, by number.
+    """
+    words = item_codes.astype(np.uint64)[train.items] * np.uint64(0x9E3779B97F4A7C15)
+    words += (_events_before(train).astype(np.uint64) + np.uint64(1)) * np.uint64(0xC2B2AE3D27D4EB4F)
+    words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words ^ (words >> np.uint64(32)))))
+    content = running[train.offsets[1:]] - running[train.offsets[:-1]]
+    able = np.flatnonzero(np.diff(train.offsets) >= _TUNING_EVENTS)
+    return able, content[able]
+
+
+def tune(sample: Traces, usual: int, first: PitmanYor) -> PitmanYor:
+    """Tune on the training of the chosen people, from `first` on; `usual` is how long targets usually are.
+
+    Items may be numbered in any way that keeps their order.
+    """
+    settings = first
+    if sample.users < TUNING_USERS[0]:
         return settings
-    usual = max(1, int(np.median(np.diff(target.offsets))))
-    earlier, later = _halves(train.take(sample), usual)
+    earlier, later = _halves(sample, usual)
     current = _log_ranks(earlier, later, settings)
     for name, choices in _CHOICES.items():
         if getattr(settings, name) == 0.0 and name in ("item_hours", "rhythm"):
@@ -137,53 +264,20 @@ def _clearly_lower(ranks: NDArray[np.float64], current: NDArray[np.float64]) -> 
     return math.fsum(fall) > math.sqrt(math.fsum((fall - math.fsum(fall) / fall.size) ** 2))
 
 
-def _item_evidence(known: FeatureRows, settings: PitmanYor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _item_evidence(
+    known: FeatureRows, settings: PitmanYor, popularity: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln(1 + (c - d)/(Lambda_i p)) per user and item, and ln((N_i + lambda)/Lambda_i) per user."""
     discount = settings.discount * np.minimum(known.weights, 1.0)
     room = settings.strength + known.with_weights(discount).totals()
-    holders = known.holders()
-    popularity = holders / max(int(holders.sum()), 1)
     expected = np.repeat(room, np.diff(known.offsets)) * popularity[known.features]
     return np.log1p((known.weights - discount) / expected), np.log((known.totals() + settings.strength) / room)
 
 
-def _add_hours(
-    train: Traces,
-    target: Traces,
-    past: NDArray[np.float64],
-    coming: NDArray[np.float64],
-    known: FeatureRows,
-    users: FeatureRows,
-    targets: FeatureRows,
-    settings: PitmanYor,
-) -> tuple[FeatureRows, FeatureRows]:
-    """Append the features (item, slot) and slot; the normaliser of P_i(h|x) goes with the item."""
-    assert train.times is not None
-    assert target.times is not None
-    domain = train.domain_size
-    slots, asked_slots = _slots(train.times), _slots(target.times)
-    common = _sums(slots, past, SLOTS)
-    common /= max(float(common.sum()), 1e-300)
-    person = np.repeat(np.arange(train.users), np.diff(train.offsets))
-    by_slot = _sums(person * SLOTS + slots, past, train.users * SLOTS).reshape(-1, SLOTS)
-    habit = (by_slot + _HOUR_PRIOR * common) / (by_slot.sum(axis=1, keepdims=True) + _HOUR_PRIOR)
-
-    at_hours = FeatureRows(*row_sums(train.offsets, _item_slots(train, slots), past), domain * SLOTS)
-    expected = _ITEM_HOUR_PRIOR * habit[at_hours.row_of_each(), at_hours.features % SLOTS]
-    at_hours = at_hours.with_weights(settings.item_hours * np.log1p(at_hours.weights / expected))
-    items = users.with_weights(users.weights - settings.item_hours * np.log1p(known.weights / _ITEM_HOUR_PRIOR))
-    asked = FeatureRows(*row_sums(target.offsets, _item_slots(target, asked_slots), coming), domain * SLOTS)
-    asked = asked.with_weights(_damped_like_items(asked, settings.damping))
-
-    user_rows, target_rows = [items, at_hours], [targets, asked]
-    if settings.rhythm:
-        with np.errstate(divide="ignore"):
-            surprise = np.where(common > 0, np.log(habit / np.where(common > 0, common, 1.0)), 0.0)
-        user_rows.append(_dense_rows(settings.rhythm * surprise))
-        places = asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS
-        spread = _sums(places, asked.weights, target.users * SLOTS)
-        target_rows.append(_dense_rows(spread.reshape(-1, SLOTS)))
-    return side_by_side(user_rows), side_by_side(target_rows)
+def _times(traces: Traces) -> NDArray[np.int64]:
+    if traces.times is None:
+        raise InvalidInput("Hours need the time of every event; these traces have none.")
+    return traces.times
 
 
 def _sums(places: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -233,17 +327,6 @@ def _halves(traces: Traces, longest: int) -> tuple[Traces, Traces]:
     first = (counts + 1) // 2
     later = np.minimum(counts - first, longest)
     return cut_runs(traces, traces.offsets[:-1], first), cut_runs(traces, traces.offsets[:-1] + first, later)
-
-
-def _tuning_users(train: Traces) -> NDArray[np.int64]:
-    """Pick and order users by a hash of what they did, so that their numbers do not matter."""
-    words = train.items.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    words += (_events_before(train).astype(np.uint64) + np.uint64(1)) * np.uint64(0xC2B2AE3D27D4EB4F)
-    words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words ^ (words >> np.uint64(32)))))
-    content = running[train.offsets[1:]] - running[train.offsets[:-1]]
-    able = np.flatnonzero(np.diff(train.offsets) >= _TUNING_EVENTS)
-    return able[np.argsort(content[able], kind="stable")[: _TUNING_USERS[1]]]
 
 
 def _log_ranks(train: Traces, target: Traces, settings: PitmanYor) -> NDArray[np.float64]:

@@ -1,33 +1,56 @@
-"""All-pairs scoring: blocks of targets against the index, partial results that merge, the outcome of the attack."""
+"""All-pairs scoring: blocks of users and targets, partial results that merge, the outcome of the attack."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import Matching
-from entropie.attack.index import KEY_BITS, TIE, Index, Targets, arrange, blocks, build_index
+from entropie.attack.index import (
+    KEY_BITS,
+    NOBODY,
+    TIE,
+    Extent,
+    Index,
+    Targets,
+    Units,
+    arrange,
+    blocks,
+    build_index,
+    genuine_scores,
+    ragged,
+)
+from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
 from entropie.errors import InvalidParameter
-from entropie.kernels.attack_law import atom_table, cluster_keys, levels_up, sum_sorted
+from entropie.kernels.attack_law import EMPTY, atom_table, cluster_keys, levels_up, sum_sorted
 from entropie.kernels.scoring import score_targets
 from entropie.measures.law import ScoreLaw
 
 __all__ = [
     "CANDIDATES",
     "MAX_VALUES",
+    "PILOT_VALUES",
     "AttackOutcome",
+    "LawPart",
     "Partial",
     "Progress",
+    "atoms_of",
     "attack",
     "core_count",
     "law_size",
+    "level_hint",
+    "merge_laws",
     "merge_partials",
+    "merge_users",
+    "needs_atoms",
     "outcome_of",
+    "pilot_size",
     "prepare",
     "run_blocks",
     "score_block",
@@ -42,8 +65,10 @@ MAX_VALUES = 2**18
 MANY_USERS = 2**14
 """Beyond so many users a law keeps a quarter of that: its table stays in cache, and its cells below 0.001."""
 
+PILOT_VALUES = 2**20
+"""Distinct values that the law of a pilot keeps, and about the pairs that it scores."""
+
 _PILOT_TARGETS = (16, 256)
-_PILOT_PAIRS = 2**20
 _ATOM_SHARE = 1 / 256
 
 Progress = Callable[[int, int], None]
@@ -62,40 +87,8 @@ class AttackOutcome:
     rank_high: NDArray[np.int64]  # users strictly better or tied with the genuine one, herself included
     candidates: NDArray[np.uint32]  # targets x k best users, best first, equal scores by number
     candidate_scores: NDArray[np.float64]
+    clarity: NDArray[np.float64]  # how far the best stands ahead of the second, which the attacker sees; 0 if alone
     grid: float = 0.0  # width of the law's cells; 0 where all its values are exact
-
-    @property
-    def clarity(self) -> NDArray[np.float64]:
-        """How far the best candidate stands ahead of the second, which the attacker sees without knowing the truth."""
-        if self.candidate_scores.shape[1] < 2:
-            return np.zeros(self.best.size)
-        gaps: NDArray[np.float64] = self.candidate_scores[:, 0] - self.candidate_scores[:, 1]
-        return gaps
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Partial:
-    """The result of some targets, in units of the index; partial results of disjoint targets merge.
-
-    Targets are sorted by user. The impostor law is the counts of the index's atoms, and keys at `level` with counts.
-    """
-
-    ids: NDArray[np.int64]
-    genuine: NDArray[np.int64]
-    ties: NDArray[np.int64]
-    better: NDArray[np.int64]
-    tied: NDArray[np.int64]
-    candidates: NDArray[np.uint32]
-    candidate_scores: NDArray[np.int64]
-    atom_counts: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    level: int
-    max_values: int
-
-    def merge(self, other: Partial) -> Partial:
-        """Join with the result of other targets; any order of merging gives the same."""
-        return merge_partials((self, other))
 
 
 def attack(
@@ -105,58 +98,123 @@ def attack(
     threads: int | None = None,
     max_values: int | None = None,
     progress: Progress | None = None,
+    pilot: NDArray[np.int64] | None = None,
+    atoms: NDArray[np.int64] | None = None,
 ) -> AttackOutcome:
     """Score all users for all targets; exact over all pairs, never a matrix.
 
-    `threads` is the number of cores unless given. It changes the time, not one bit of the result.
+    `threads` is the number of cores unless given. It changes the time, not one bit of the result. `pilot` and `atoms`
+    are as in `prepare`.
     """
-    index, targets = prepare(matching, candidates=candidates, max_values=max_values)
+    index, targets = prepare(matching, candidates=candidates, max_values=max_values, pilot=pilot, atoms=atoms)
+    kept = min(candidates, index.user_count)
+    values = law_size(index.user_count, max_values)
     workers = core_count(threads)
     pieces = list(blocks(index, targets, workers))
     jobs = (
         lambda level, begin=begin, end=end: score_block(
-            index, targets.part(begin, end), candidates=candidates, max_values=max_values, level=level
+            index, targets.part(begin, end), candidates=kept, max_values=values, level=level
         )
         for begin, end in pieces
     )
-    return outcome_of(index, run_blocks(jobs, targets.ids.size, workers, progress))
+    return outcome_of(index.units, index.atoms, run_blocks(jobs, targets.ids.size, workers, progress))
 
 
 def prepare(
-    matching: Matching, *, candidates: int = CANDIDATES, max_values: int | None = None
+    matching: Matching,
+    *,
+    candidates: int = CANDIDATES,
+    max_values: int | None = None,
+    pilot: NDArray[np.int64] | None = None,
+    atoms: NDArray[np.int64] | None = None,
 ) -> tuple[Index, Targets]:
-    """Build the index, arrange the targets and find the atoms: all that workers share."""
+    """Build the index, arrange the targets and find the atoms: all that workers share.
+
+    The atoms come from a pilot run on the targets whose numbers stand first in `pilot`; without it what they hold
+    decides. `atoms`, keys that the law keeps exactly, are taken as given instead.
+    """
     if candidates < 1:
         raise InvalidParameter.of("candidates", "at least 1", candidates)
-    index, targets = build_index(matching)
+    users, wanted, sizes, penalty = matching.users, matching.targets, matching.target_size, matching.user_penalty
+    extent = Extent.of_users(users, penalty).merge(Extent.of_targets(wanted, sizes))
+    units = extent.merge(Extent(weight=matching.largest_weight)).units()
+    genuine = genuine_scores(users, wanted, penalty, sizes, units)
+    index, targets = build_index(users, wanted, units=units, genuine=genuine, penalty=penalty, sizes=sizes)
     targets = arrange(index, targets)
-    if index.user_count * targets.ids.size <= law_size(index.user_count, max_values):
-        return index, targets  # every score can be a value of its own: no cell grows, so atoms need not be kept apart
-    return replace(index, atoms=_atoms(index, targets)), targets
+    if atoms is not None:
+        return replace(index, atoms=np.unique(atoms).astype(np.int64)), targets
+    if not needs_atoms(index.user_count, targets.ids.size, max_values):
+        return index, targets
+    some = pilot_size(index.user_count)
+    if pilot is None:
+        rows = np.sort(np.argsort(targets.content(), kind="stable")[:some])
+    else:
+        rows = np.flatnonzero(np.isin(targets.ids, pilot[:some]))
+    partial = score_block(index, targets.take(rows), candidates=1, max_values=PILOT_VALUES)
+    return replace(index, atoms=atoms_of(units, partial)), targets
+
+
+def needs_atoms(users: int, targets: int, max_values: int | None = None) -> bool:
+    """Whether cells may grow, so that atoms must be kept apart; else every score can be a value of its own."""
+    return users * targets > law_size(users, max_values)
+
+
+def pilot_size(users: int) -> int:
+    """Number of targets that a pilot run scores."""
+    return int(np.clip(PILOT_VALUES // users, *_PILOT_TARGETS))
+
+
+def atoms_of(units: Units, partial: Partial) -> NDArray[np.int64]:
+    """Find the values that hold a notable share of all scores, from a pilot merged over all users.
+
+    The pilot is scored without atoms and keeps `PILOT_VALUES`. Where they do not suffice, no value is notable.
+    """
+    law = partial.law
+    if law.level:
+        return np.empty(0, np.int64)
+    keys = np.concatenate((law.keys, units.keys(partial.genuine)))
+    counts = np.concatenate((law.counts, np.ones(partial.genuine.size, np.int64)))
+    order = np.argsort(keys, kind="stable")
+    keys, counts = sum_sorted(keys[order], counts[order], 0)
+    frequent: NDArray[np.int64] = keys[counts >= max(2.0, _ATOM_SHARE * counts.sum())]
+    return frequent
+
+
+def level_hint(partial: Partial, max_values: int, atoms: NDArray[np.int64]) -> int:
+    """The level that the pilot's law alone needs, its atoms kept apart: the law of all pairs needs at least that."""
+    law = partial.law
+    if law.level == 0:
+        return int(levels_up(law.keys[~np.isin(law.keys, atoms)], max_values))
+    return law.level + int(levels_up(law.keys, max_values)) if max_values <= law.max_values else 0
 
 
 def score_block(
     index: Index,
     targets: Targets,
     *,
+    max_values: int,
     candidates: int = CANDIDATES,
-    max_values: int | None = None,
     level: int = 0,
 ) -> Partial:
-    """Score all users for some targets: the one function that every driver runs, here or on a cluster.
+    """Score a block of users for a block of targets: the one function that every driver runs, here or on a cluster.
 
-    `level` may be the level of any result it will be merged with: it saves the steps up to it and changes nothing.
+    `max_values` is the `law_size` of all users, not of this block. `level` may be the level of any result it will be
+    merged with: it saves the steps up to it and changes nothing.
     """
-    max_values = law_size(index.user_count, max_values)
-    (genuine, ties, better, tied, best_users, best_scores, atom_counts, keys, counts, level) = score_targets(
+    order = np.argsort(targets.ids, kind="stable")
+    ids, genuine = targets.ids[order], targets.genuine[order]
+    if index.user_count == 0:
+        return Partial.unscored(ids, genuine, candidates, LawPart.empty(index.atoms.size, max_values))
+    kept = min(candidates, index.user_count)
+    found = score_targets(
         index.starts,
         index.users,
         index.fixed,
         index.user_count,
         index.penalty,
-        index.scale,
-        index.tolerance,
-        index.shift,
+        index.units.scale,
+        index.units.tolerance,
+        index.units.shift,
         atom_table(index.atoms),
         index.atoms.size,
         targets.offsets,
@@ -164,26 +222,32 @@ def score_block(
         targets.weights,
         targets.heads,
         targets.sizes,
-        targets.ids,
-        min(candidates, index.user_count),
+        targets.own,
+        targets.genuine,
+        kept,
         max_values,
         level,
     )
-    order = np.argsort(targets.ids, kind="stable")
+    better, tied, near_offsets, near_scores, near_counts, best_users, best_scores = found[:7]
+    near_offsets, places = ragged(near_offsets, order)
     return Partial(
-        targets.ids[order],
-        genuine[order],
-        ties[order],
+        ids,
+        genuine,
         better[order],
         tied[order],
-        best_users[order],
-        best_scores[order],
-        atom_counts,
-        keys,
-        counts,
-        int(level),
-        max_values,
+        near_offsets,
+        near_scores[places],
+        near_counts[places],
+        _padded(index.people[best_users[order]], candidates, NOBODY),
+        _padded(best_scores[order], candidates, EMPTY),
+        LawPart(*found[7:], max_values),
     )
+
+
+def _padded(columns: NDArray[Any], wanted: int, filler: int) -> NDArray[Any]:
+    """Widen to as many columns as wanted."""
+    missing = wanted - columns.shape[1]
+    return np.pad(columns, ((0, 0), (0, missing)), constant_values=filler) if missing else columns
 
 
 def law_size(users: int, max_values: int | None = None) -> int:
@@ -193,43 +257,6 @@ def law_size(users: int, max_values: int | None = None) -> int:
     if max_values < 2:
         raise InvalidParameter.of("max_values", "at least 2", max_values)
     return max_values
-
-
-def merge_partials(partials: Sequence[Partial]) -> Partial:
-    """Join results of disjoint targets: targets stand side by side, laws add up at the coarsest level needed."""
-    first = partials[0]
-    ids = np.concatenate([partial.ids for partial in partials])
-    order = np.argsort(ids, kind="stable")
-    level = max(partial.level for partial in partials)
-    keys, counts, level = _summed(
-        np.concatenate([partial.keys >> (level - partial.level) for partial in partials]),
-        np.concatenate([partial.counts for partial in partials]),
-        level,
-        first.max_values,
-    )
-    columns = ("genuine", "ties", "better", "tied", "candidates", "candidate_scores")
-    joined = {name: np.concatenate([getattr(p, name) for p in partials])[order] for name in columns}
-    return Partial(
-        ids=ids[order],
-        **joined,
-        atom_counts=np.sum([partial.atom_counts for partial in partials], axis=0),
-        keys=keys,
-        counts=counts,
-        level=level,
-        max_values=first.max_values,
-    )
-
-
-def _summed(
-    keys: NDArray[np.int64], counts: NDArray[np.int64], level: int, max_values: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Sum the counts of equal keys and go up as many levels as it takes."""
-    order = np.argsort(keys, kind="stable")
-    keys, counts = sum_sorted(keys[order], counts[order], 0)
-    up = levels_up(keys, max_values)
-    if up:
-        keys, counts = sum_sorted(keys, counts, up)
-    return keys, counts, level + int(up)
 
 
 def run_blocks(
@@ -248,7 +275,7 @@ def run_blocks(
 
     for partial in _results(begun, iter(jobs), threads):
         done += partial.ids.size
-        level = max(level, partial.level)
+        level = max(level, partial.law.level)
         pile.append(partial)
         while len(pile) > 1 and pile[-2].ids.size <= 2 * pile[-1].ids.size:
             pile[-2:] = [merge_partials(pile[-2:])]
@@ -278,45 +305,50 @@ def _results(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def outcome_of(index: Index, partial: Partial) -> AttackOutcome:
-    """Turn units into scores and join the law's values that are tied."""
-    among_best = partial.genuine >= partial.candidate_scores[:, 0] - index.tolerance
+def outcome_of(units: Units, atoms: NDArray[np.int64], partial: Partial) -> AttackOutcome:
+    """Turn the result of all users, in units, into scores, and join the law's values that are tied."""
+    kept = int(np.count_nonzero((partial.candidate_scores != EMPTY).any(axis=0)))
+    scores = partial.candidate_scores[:, :kept]
+    ties = partial.ties
+    level = partial.law.level
     return AttackOutcome(
-        law=_law(index, partial),
-        best=partial.candidate_scores[:, 0] / index.scale,
-        ties=partial.ties,
-        credit=np.where(among_best, 1.0 / partial.ties, 0.0),
+        law=_law(units, atoms, partial),
+        best=scores[:, 0] / units.scale,
+        ties=ties,
+        credit=np.where(partial.genuine >= scores[:, 0] - units.tolerance, 1.0 / ties, 0.0),
         rank_low=partial.better + 1,
         rank_high=partial.better + partial.tied,
-        candidates=partial.candidates,
-        candidate_scores=partial.candidate_scores / index.scale,
-        grid=2.0 ** (partial.level - KEY_BITS) if partial.level else 0.0,
+        candidates=partial.candidates[:, :kept],
+        candidate_scores=scores / units.scale,
+        clarity=(scores[:, 0] - scores[:, 1]) / units.scale if kept > 1 else np.zeros(ties.size),
+        grid=2.0 ** (level - KEY_BITS) if level else 0.0,
     )
 
 
-def _law(index: Index, partial: Partial) -> ScoreLaw:
+def _law(units: Units, known: NDArray[np.int64], partial: Partial) -> ScoreLaw:
     """Put impostor and genuine scores on one grid.
 
     At level 0 all values are exact and those within `TIE` join. Above it a score is an atom, or stands at the centre of
     its cell, which is half a key beside every atom.
     """
-    own = index.keys(partial.genuine)
-    seen = partial.atom_counts > 0
-    atoms, atom_counts = index.atoms[seen], partial.atom_counts[seen]
+    law = partial.law
+    own = units.keys(partial.genuine)
+    seen = law.atom_counts > 0
+    atoms, atom_counts = known[seen], law.atom_counts[seen]
     unit = 2.0**-KEY_BITS
-    if partial.level == 0:
-        keys = np.concatenate((partial.keys, atoms))
-        counts = np.concatenate((partial.counts, atom_counts))
+    if law.level == 0:
+        keys = np.concatenate((law.keys, atoms))
+        counts = np.concatenate((law.counts, atom_counts))
         joined = _joined(np.concatenate((keys, own))) * unit
         return ScoreLaw.weighted(joined[: keys.size], counts, joined[keys.size :])
     atom_values = _joined(atoms) * unit
-    own_values = _centres(own >> partial.level, partial.level)
+    own_values = _centres(own >> law.level, law.level)
     if atoms.size:
         place = np.minimum(np.searchsorted(atoms, own), atoms.size - 1)
         own_values = np.where(atoms[place] == own, atom_values[place], own_values)
     return ScoreLaw.weighted(
-        np.concatenate((_centres(partial.keys, partial.level), atom_values)),
-        np.concatenate((partial.counts, atom_counts)),
+        np.concatenate((_centres(law.keys, law.level), atom_values)),
+        np.concatenate((law.counts, atom_counts)),
         own_values,
     )
 
@@ -330,23 +362,6 @@ def _joined(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _centres(keys: NDArray[np.int64], level: int) -> NDArray[np.float64]:
     return ((keys.astype(np.float64) + 0.5) * 2.0**level - 0.5) * 2.0**-KEY_BITS
-
-
-def _atoms(index: Index, targets: Targets) -> NDArray[np.int64]:
-    """Find the values that hold a notable share of all scores, from some targets picked by what they hold."""
-    some = int(np.clip(_PILOT_PAIRS // index.user_count, *_PILOT_TARGETS))
-    pilot = np.sort(np.argsort(targets.content(), kind="stable")[:some])
-    partial = score_block(index, targets.take(pilot), candidates=1, max_values=_PILOT_PAIRS)
-    if partial.level:
-        return np.empty(0, np.int64)
-    keys, counts, _ = _summed(
-        np.concatenate((partial.keys, index.keys(partial.genuine))),
-        np.concatenate((partial.counts, np.ones(partial.genuine.size, np.int64))),
-        0,
-        2**62,
-    )
-    frequent: NDArray[np.int64] = keys[counts >= max(2.0, _ATOM_SHARE * counts.sum())]
-    return frequent
 
 
 def core_count(threads: int | None) -> int:

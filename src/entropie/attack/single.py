@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
-from entropie.attack.index import build_index
+from entropie.attack.features import FeatureRows, check_same_people, item_rows
+from entropie.attack.index import Extent, build_index, genuine_scores, ragged
 from entropie.attack.mechanism import report_weights
-from entropie.attack.scoring import CANDIDATES, AttackOutcome, Partial, law_size, outcome_of
+from entropie.attack.scoring import CANDIDATES, AttackOutcome, LawPart, Partial, law_size, outcome_of
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.attack_law import atom_table
@@ -53,26 +53,34 @@ def attack_single(
         )
     if candidates < 1:
         raise InvalidParameter.of("candidates", "at least 1", candidates)
+    users = report_weights(train, theta)
     asked_rows = FeatureRows(target.offsets, target.items, np.ones(target.events), target.domain_size)
-    index, targets = build_index(Matching(report_weights(train, theta), asked_rows))
-    index = replace(index, atoms=np.zeros(1, np.int64))
+    units = Extent.of_users(users).merge(Extent.of_targets(asked_rows)).units()
+    genuine = genuine_scores(users, asked_rows, None, None, units)
+    index, targets = build_index(users, asked_rows, units=units, genuine=genuine)
+    atoms = np.zeros(1, np.int64)
     kept = law_size(train.users, max_values)
     asked = np.full(train.users, -1, np.int64)
     asked[np.diff(targets.offsets) > 0] = targets.features
-    results = score_single(
+    found = score_single(
         index.starts,
         index.users,
         index.fixed,
         index.user_count,
-        index.tolerance,
-        index.shift,
-        atom_table(index.atoms),
-        index.atoms.size,
+        units.tolerance,
+        units.shift,
+        atom_table(atoms),
+        atoms.size,
         asked,
+        genuine,
         min(candidates, index.user_count),
         kept,
     )
-    return outcome_of(index, Partial(targets.ids, *results, kept))
+    better, tied, groups, near_offsets, near_scores, near_counts, best_users, best_scores = found[:8]
+    near_offsets, places = ragged(near_offsets, groups)
+    near = near_offsets, near_scores[places], near_counts[places]
+    partial = Partial(targets.ids, genuine, better, tied, *near, best_users, best_scores, LawPart(*found[8:], kept))
+    return outcome_of(units, atoms, partial)
 
 
 def pie_bits(traces: Traces, *, theta: float = 1.0) -> float:

@@ -162,7 +162,7 @@ def merge_order(
     values: NDArray[np.int64], before: NDArray[np.int64], first: int, found: int, after: NDArray[np.int64]
 ) -> None:
     """Put the classes below `found` in order of value, given those below `first` in order."""
-    fresh = np.argsort(values[first:found])
+    fresh = np.argsort(values[first:found], kind="mergesort")
     old = 0
     new = 0
     for place in range(found):

@@ -1,4 +1,4 @@
-"""Loops that build the inverted index: number the features, gather postings, rewrite targets."""
+"""Loops that build the inverted index: number the features, gather postings, rewrite targets, find genuine scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["index_postings", "index_rows", "length_ranks", "score_bound"]
+__all__ = ["index_postings", "index_rows", "largest_row", "length_ranks", "posted_scores", "row_scores"]
+
+_FINE = 2.0**16
 
 
 @njit(nogil=True, cache=True)
@@ -89,23 +91,90 @@ def index_rows(
 
 
 @njit(nogil=True, cache=True)
-def score_bound(
-    user_features: NDArray[np.uint32],
-    user_weights: NDArray[np.float64],
-    feature_count: int,
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    weights: NDArray[np.float64],
-) -> float:
-    """Bound the magnitude of any sum: every target with the largest weight that any user gives its features."""
-    largest = np.zeros(feature_count, np.float64)
-    for place in range(user_features.shape[0]):
-        feature = user_features[place]
-        largest[feature] = max(largest[feature], abs(user_weights[place]))
-    bound = 0.0
+def largest_row(offsets: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    """Bound the largest sum of magnitudes of a row; each is rounded up to 2^-16, so that no order changes the sum."""
+    largest = 0.0
     for row in range(offsets.shape[0] - 1):
         total = 0.0
         for place in range(offsets[row], offsets[row + 1]):
-            total += abs(weights[place]) * largest[features[place]]
-        bound = max(bound, total)
-    return bound
+            total += np.ceil(abs(weights[place]) * _FINE)
+        largest = max(largest, total)
+    return largest / _FINE
+
+
+@njit(nogil=True, cache=True)
+def _part(weight: float, fixed: np.int64) -> np.int64:
+    """What a feature adds to a score: whole weights multiply exactly, others are rounded to the unit."""
+    whole = np.int64(weight)
+    if np.float64(whole) == weight:
+        return whole * fixed
+    return np.int64(np.rint(weight * np.float64(fixed)))
+
+
+@njit(nogil=True, cache=True)
+def _in_order(
+    features: NDArray[np.uint32], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    """Give a row with its features ascending: as it is, or sorted."""
+    for place in range(1, features.shape[0]):
+        if features[place] < features[place - 1]:
+            order = np.argsort(features, kind="mergesort")
+            return features[order], weights[order]
+    return features, weights
+
+
+@njit(nogil=True, cache=True)
+def row_scores(
+    user_offsets: NDArray[np.int64],
+    user_features: NDArray[np.uint32],
+    user_weights: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    features: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    scale: float,
+) -> NDArray[np.int64]:
+    """Score row j of the users for row j of the targets in units of 1/scale, rounded as the scorer rounds.
+
+    The features of a row may stand in any order; rows that ascend need no sorting.
+    """
+    scores = np.zeros(offsets.shape[0] - 1, np.int64)
+    for row in range(scores.shape[0]):
+        low, high = user_offsets[row], user_offsets[row + 1]
+        has, gains = _in_order(user_features[low:high], user_weights[low:high])
+        low, high = offsets[row], offsets[row + 1]
+        asked, times = _in_order(features[low:high], weights[low:high])
+        total = np.int64(0)
+        place = 0
+        for step in range(asked.shape[0]):
+            while place < has.shape[0] and has[place] < asked[step]:
+                place += 1
+            if place == has.shape[0]:
+                break
+            if has[place] == asked[step]:
+                total += _part(times[step], np.int64(np.rint(gains[place] * scale)))
+        if sizes.shape[0] > 0:
+            total -= np.int64(np.rint(sizes[row] * penalty[row] * scale))
+        scores[row] = total
+    return scores
+
+
+@njit(nogil=True, cache=True)
+def posted_scores(
+    starts: NDArray[np.int64],
+    users: NDArray[np.uint32],
+    fixed: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    features: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    own: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Score user own[j] for target j from the postings, where there are no user rows; a posting may be in any order."""
+    scores = np.zeros(offsets.shape[0] - 1, np.int64)
+    for target in range(scores.shape[0]):
+        for place in range(offsets[target], offsets[target + 1]):
+            for post in range(starts[features[place]], starts[features[place] + 1]):
+                if users[post] == own[target]:
+                    scores[target] += _part(weights[place], fixed[post])
+    return scores

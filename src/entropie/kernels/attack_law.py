@@ -132,7 +132,7 @@ def law_of(
             keys[found] = key
             counts[found] = table[row, 1]
             found += 1
-    order = np.argsort(keys[:found])
+    order = np.argsort(keys[:found], kind="mergesort")
     keys = keys[order]
     counts = counts[order]
     up = levels_up(keys, max_keys)

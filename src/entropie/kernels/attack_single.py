@@ -24,9 +24,12 @@ def score_single(
     atoms: NDArray[np.int64],
     atom_count: int,
     asked: NDArray[np.int64],
+    genuine: NDArray[np.int64],
     candidates: int,
     max_keys: int,
 ) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
     NDArray[np.int64],
     NDArray[np.int64],
     NDArray[np.int64],
@@ -40,10 +43,11 @@ def score_single(
 ]:
     """Score every user for targets of one feature: asked[j] is that of user j's target, -1 where nobody has it.
 
-    Weights are positive, so users who have the feature stand before all others. Returns what `score_targets` does.
+    Weights are positive, so users who have the feature stand before all others. Returns what `score_targets` does, but
+    for the scores near the best: all targets with a feature share them, so they come once for each group of targets,
+    with the group of each target before them. Group 0 are the targets whose feature nobody has.
     """
-    genuine = np.zeros(user_count, np.int64)
-    ties = np.full(user_count, user_count, np.int64)
+    groups = np.zeros(user_count, np.int64)
     better = np.zeros(user_count, np.int64)
     tied = np.full(user_count, user_count, np.int64)
     best_users = np.zeros((user_count, candidates), np.uint32)
@@ -53,6 +57,12 @@ def score_single(
     state = np.array([0, 0, min(512, 2 * max_keys)])
 
     features = starts.shape[0] - 1
+    near_offsets = np.zeros(features + 2, np.int64)
+    near_scores = np.zeros(users.shape[0] + features + 1, np.int64)
+    near_counts = np.zeros(users.shape[0] + features + 1, np.int64)
+    near_counts[0] = user_count
+    rungs = 1
+    near_offsets[1] = 1
     asking = np.zeros(features + 1, np.int64)
     for target in range(user_count):
         if asked[target] >= 0:
@@ -72,6 +82,7 @@ def score_single(
                 best_users[target, place] = place
 
     for feature in range(features):
+        near_offsets[feature + 2] = rungs
         if asking[feature] == asking[feature + 1]:
             continue
         low = starts[feature]
@@ -90,7 +101,17 @@ def score_single(
 
         ranking = np.argsort(-weights, kind="mergesort")
         ladder = -weights[ranking]  # ascending
-        at_top = np.searchsorted(ladder, ladder[0] + tolerance, side="right")
+        for place in range(np.searchsorted(ladder, ladder[0] + tolerance + 1)):
+            if place == 0 or ladder[place] != ladder[place - 1]:
+                near_scores[rungs] = -ladder[place]
+                rungs += 1
+            near_counts[rungs - 1] += 1
+        if -ladder[0] <= tolerance and length < user_count:  # so near are those who lack the feature too
+            if near_scores[rungs - 1] != 0:
+                near_scores[rungs] = 0
+                rungs += 1
+            near_counts[rungs - 1] += user_count - length
+        near_offsets[feature + 2] = rungs
         top_users = np.empty(candidates, np.uint32)
         filled = min(candidates, length)
         for place in range(filled):
@@ -108,15 +129,14 @@ def score_single(
             target = order[step]
             own = np.searchsorted(holders, np.uint32(target))
             has = own < length and holders[own] == target
-            score = weights[own] if has else 0
+            score = genuine[target]
             over = np.searchsorted(ladder, -score - tolerance)
-            near = np.searchsorted(ladder, -score + tolerance, side="right")
+            near = np.searchsorted(ladder, -score + tolerance + 1)
             if score <= tolerance:
                 near += user_count - length
-            genuine[target] = score
             better[target] = over
             tied[target] = near - over
-            ties[target] = at_top + (user_count - length if -ladder[0] <= tolerance else 0)
+            groups[target] = feature + 1
             zero_pairs += user_count - length - (0 if has else 1)
             for place in range(candidates):
                 best_users[target, place] = top_users[place]
@@ -127,7 +147,20 @@ def score_single(
     pairs = np.full(1, zero_pairs, np.int64)
     count_scores(zero, pairs, 0, 1, shift, atoms, atom_counts, table, state)
     keys, counts = law_of(table, state, atoms, atom_counts, max_keys)
-    return genuine, ties, better, tied, best_users, best_scores, atom_counts, keys, counts, state[1]
+    return (
+        better,
+        tied,
+        groups,
+        near_offsets,
+        near_scores,
+        near_counts,
+        best_users,
+        best_scores,
+        atom_counts,
+        keys,
+        counts,
+        state[1],
+    )
 
 
 @njit(nogil=True, cache=True)

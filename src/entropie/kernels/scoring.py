@@ -24,7 +24,7 @@ from entropie.kernels.attack_base import (
     posting_parts,
     size_parts,
 )
-from entropie.kernels.attack_law import EMPTY, count_scores, empty_table, law_of, make_room, slot_of
+from entropie.kernels.attack_law import EMPTY, count_scores, empty_table, law_of, make_room, slot_of, sum_sorted
 
 __all__ = ["score_targets"]
 
@@ -181,6 +181,34 @@ def _settle(
 @njit(nogil=True, cache=True)
 def _standing(
     own_score: int,
+    tolerance: int,
+    settled: NDArray[np.int64],
+    bases: NDArray[np.int64],
+    found: int,
+    ladder: NDArray[np.int64],
+    above: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Count the users better than the genuine score, and those tied with it."""
+    over = own_score + tolerance + 1
+    near = own_score - tolerance
+    over_own = 0
+    near_own = 0
+    for place in range(found):
+        score = settled[place]
+        over_own += score >= over
+        near_own += score >= near
+    if ladder[-1] >= near:  # users not reached may count: all by their base, less those reached
+        over_own += above[np.searchsorted(ladder, over)]
+        near_own += above[np.searchsorted(ladder, near)]
+        for place in range(found):
+            score = bases[place]
+            over_own -= score >= over
+            near_own -= score >= near
+    return over_own, near_own - over_own
+
+
+@njit(nogil=True, cache=True)
+def _near_best(
     best: int,
     tolerance: int,
     settled: NDArray[np.int64],
@@ -188,29 +216,42 @@ def _standing(
     found: int,
     ladder: NDArray[np.int64],
     above: NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Count the users tied for the best, better than the genuine one, and tied with her (herself included)."""
-    near_best = best - tolerance
-    over = own_score + tolerance + 1
-    near = own_score - tolerance
-    at_top = 0
-    over_own = 0
-    near_own = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the distinct scores within `tolerance` of the best, falling, and how many users have each.
+
+    Mostly all these users are exactly at the best; only where they are not are the values told apart.
+    """
+    near = best - tolerance
+    low = np.searchsorted(ladder, near)
+    at_best = above[np.searchsorted(ladder, best)]
+    at_near = above[low]
+    entries = ladder.shape[0] - low
     for place in range(found):
-        score = settled[place]
-        at_top += score >= near_best
-        over_own += score >= over
-        near_own += score >= near
-    if ladder[-1] >= near:  # users not reached may count: all by their base, less those reached
-        at_top += above[np.searchsorted(ladder, near_best)]
-        over_own += above[np.searchsorted(ladder, over)]
-        near_own += above[np.searchsorted(ladder, near)]
-        for place in range(found):
-            score = bases[place]
-            at_top -= score >= near_best
-            over_own -= score >= over
-            near_own -= score >= near
-    return at_top, over_own, near_own - over_own
+        at_best += np.int64(settled[place] >= best) - np.int64(bases[place] >= best)
+        at_near += np.int64(settled[place] >= near) - np.int64(bases[place] >= near)
+        entries += np.int64(settled[place] >= near) + np.int64(bases[place] >= near)
+    if at_best == at_near:
+        return np.full(1, best, np.int64), np.full(1, at_best, np.int64)
+    values = np.empty(entries, np.int64)
+    counts = np.empty(entries, np.int64)
+    filled = 0
+    for rung in range(low, ladder.shape[0]):
+        values[filled] = ladder[rung]
+        counts[filled] = above[rung] - above[rung + 1]
+        filled += 1
+    for place in range(found):
+        if settled[place] >= near:
+            values[filled] = settled[place]
+            counts[filled] = 1
+            filled += 1
+        if bases[place] >= near:
+            values[filled] = bases[place]
+            counts[filled] = -1
+            filled += 1
+    order = np.argsort(values, kind="mergesort")
+    values, counts = sum_sorted(values[order], counts[order], 0)
+    left = np.flatnonzero(counts)[::-1]
+    return values[left], counts[left]
 
 
 @njit(nogil=True, cache=True)
@@ -230,11 +271,13 @@ def score_targets(
     weights: NDArray[np.float64],
     heads: NDArray[np.int64],
     sizes: NDArray[np.float64],
-    genuine_users: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    genuine: NDArray[np.int64],
     candidates: int,
     max_keys: int,
     level: int,
 ) -> tuple[
+    NDArray[np.int64],
     NDArray[np.int64],
     NDArray[np.int64],
     NDArray[np.int64],
@@ -246,17 +289,21 @@ def score_targets(
     NDArray[np.int64],
     int,
 ]:
-    """Score every user for every target of a block.
+    """Score every user of a block for every target of a block.
 
-    Returns per target the genuine score, the number of users tied for the best, the number better than the genuine
-    one and tied with it (itself included), the best users and their scores; and the impostor law of the block:
-    counts of the atoms, then keys and counts of the others, and their level, at least the one given.
+    genuine[j] is the genuine score of target j, owners[j] her place among the users, -1 where she is in another block:
+    then all are impostors. Returns per target the number of users better than the genuine score and tied with it
+    (herself included where she is here), the distinct scores within `tolerance` of the best as offsets, scores and
+    counts, the best users and their scores; and the impostor law of the block: counts of the atoms, then keys and
+    counts of the others, and their level, at least the one given.
     """
     targets = offsets.shape[0] - 1
-    genuine = np.empty(targets, np.int64)
-    ties = np.empty(targets, np.int64)
     better = np.empty(targets, np.int64)
     tied = np.empty(targets, np.int64)
+    near_offsets = np.zeros(targets + 1, np.int64)
+    near_scores = np.empty(targets + candidates, np.int64)
+    near_counts = np.empty(targets + candidates, np.int64)
+    rungs = 0
     best_users = np.zeros((targets, candidates), np.uint32)
     best_scores = np.zeros((targets, candidates), np.int64)
     atom_counts = np.zeros(atom_count, np.int64)
@@ -329,14 +376,35 @@ def score_targets(
         filled = _settle(reached, found, scores, own_classes, values, removed, bases, settled, top_scores, top_users)
         _offer_unreached(top_scores, top_users, filled, leaders[depth], scores, own_classes, values)
 
-        own = genuine_users[target]
-        own_score = values[own_classes[own]]
-        if scores[own] != EMPTY:
-            own_score += scores[own]
-        ties[target], better[target], tied[target] = _standing(
-            own_score, top_scores[0], tolerance, settled, bases, found, ladder, above
-        )
-        genuine[target] = own_score
+        own = owners[target]
+        if own >= 0:
+            own_score = values[own_classes[own]] + (scores[own] if scores[own] != EMPTY else 0)
+            assert own_score == genuine[target], "a genuine score given is not the one scored"
+        better[target], tied[target] = _standing(genuine[target], tolerance, settled, bases, found, ladder, above)
+
+        if rungs + candidates > near_scores.shape[0]:
+            near_scores = np.concatenate((near_scores, np.empty_like(near_scores)))
+            near_counts = np.concatenate((near_counts, np.empty_like(near_counts)))
+        near = top_scores[0] - tolerance
+        if candidates == user_count or top_scores[candidates - 1] < near:  # all of them are among the candidates
+            for place in range(candidates):
+                if top_scores[place] < near:
+                    break
+                if place > 0 and top_scores[place] == top_scores[place - 1]:
+                    near_counts[rungs - 1] += 1
+                else:
+                    near_scores[rungs] = top_scores[place]
+                    near_counts[rungs] = 1
+                    rungs += 1
+        else:
+            more_scores, more_counts = _near_best(top_scores[0], tolerance, settled, bases, found, ladder, above)
+            while rungs + more_scores.shape[0] > near_scores.shape[0]:
+                near_scores = np.concatenate((near_scores, np.empty_like(near_scores)))
+                near_counts = np.concatenate((near_counts, np.empty_like(near_counts)))
+            near_scores[rungs : rungs + more_scores.shape[0]] = more_scores
+            near_counts[rungs : rungs + more_scores.shape[0]] = more_counts
+            rungs += more_scores.shape[0]
+        near_offsets[target + 1] = rungs
         best_scores[target] = top_scores
         for place in range(candidates):
             best_users[target, place] = top_users[place]
@@ -347,7 +415,8 @@ def score_targets(
             scores[user] = EMPTY
             settled[impostors] = settled[place]
             impostors += user != own
-        removed[own_classes[own]] += impostors == found
+        if own >= 0:
+            removed[own_classes[own]] += impostors == found
         entered = 0
         while entered < impostors:
             entered = count_scores(settled, one, entered, impostors, shift, atoms, atom_counts, table, state)
@@ -355,4 +424,16 @@ def score_targets(
                 table = make_room(table, state, atoms, atom_counts, max_keys)
 
     keys, key_counts = law_of(table, state, atoms, atom_counts, max_keys)
-    return genuine, ties, better, tied, best_users, best_scores, atom_counts, keys, key_counts, state[1]
+    return (
+        better,
+        tied,
+        near_offsets,
+        near_scores[:rungs].copy(),
+        near_counts[:rungs].copy(),
+        best_users,
+        best_scores,
+        atom_counts,
+        keys,
+        key_counts,
+        state[1],
+    )

@@ -128,7 +128,7 @@ def near_cell(home, cells, u, v, reach):
 
 @njit(nogil=True, cache=True)
 def _city_of(cell, first_cells):
-    return np.searchsorted(first_cells, cell, side="right") - 1
+    return np.searchsorted(first_cells, cell + 1) - 1
 
 
 @njit(nogil=True, cache=True)

@@ -12,10 +12,13 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.law import ScoreLaw
 from entropie.measures.special import digamma
 
-__all__ = ["JITTER", "PaperEstimate", "nearest_neighbour_bits", "paper_estimate"]
+__all__ = ["JITTER", "MOST_TARGETS", "PaperEstimate", "nearest_neighbour_bits", "paper_estimate"]
 
 JITTER = 1e-4
 """Standard deviation of the noise that breaks ties in the paper's runs."""
+
+MOST_TARGETS = 2**21
+"""Beyond so many targets the paper's estimate draws so many genuine scores: its memory and time stay bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ def nearest_neighbour_bits(law: ScoreLaw) -> float:
 def paper_estimate(law: ScoreLaw, seed: int, *, jitter: float = JITTER) -> PaperEstimate:
     """The paper-compatible estimate: one impostor per target drawn from the law, N(0, jitter^2) added to every score.
 
-    The paper draws one impostor for each user; from the pooled law that is a draw of as many scores as targets.
+    The paper draws one impostor for each user; from the pooled law that is a draw of as many scores as targets. Beyond
+    `MOST_TARGETS` targets that many genuine scores are drawn from theirs, with replacement, and as many impostors: both
+    by how often each distinct value occurs.
     """
     if not jitter > 0.0 or not math.isfinite(jitter):
         raise InvalidParameter.of("jitter", "above 0", jitter)
@@ -83,8 +88,13 @@ def paper_estimate(law: ScoreLaw, seed: int, *, jitter: float = JITTER) -> Paper
             f"The paper's estimate needs two genuine and one impostor score, got {law.targets} and {law.impostors}."
         )
     rng = np.random.default_rng(seed)
-    drawn = np.repeat(law.values, rng.multinomial(law.targets, law.counts / law.impostors))
-    genuine, impostor = (scores + rng.normal(0.0, jitter, scores.size) for scores in (np.sort(law.genuine), drawn))
+    some = min(law.targets, MOST_TARGETS)
+    drawn = np.repeat(law.values, rng.multinomial(some, law.counts / law.impostors))
+    own = np.sort(law.genuine)
+    if some < law.targets:
+        values, repeats = np.unique(own, return_counts=True)
+        own = np.repeat(values, rng.multinomial(some, repeats / law.targets))
+    genuine, impostor = (scores + rng.normal(0.0, jitter, scores.size) for scores in (own, drawn))
     return PaperEstimate(nearest_neighbour_bits(ScoreLaw.from_scores(genuine, impostor)), jitter, seed)
 
 

@@ -1,0 +1,131 @@
+"""Rows over 64-bit feature keys that mean the same in every block of people, and their way back to dense numbers.
+
+Keys of item x: x itself, 2^40 + 12 x + slot with the hour, 2^41 + slot for the hour alone; under markov
+(a << 32) | b for the transition a -> b and (0xFFFFFFFF << 32) | x for x as the first item. 2^64 - 1 is no key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.features import FeatureRows
+from entropie.attack.matchers import FLOOR, Rows, target_rows, user_rows
+from entropie.attack.pitman_yor import SLOTS
+from entropie.attack.population import Population
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput
+from entropie.kernels.keyed import key_table, markov_target_keys, markov_user_keys, number_rows
+
+__all__ = ["KeyedRows", "match_keys", "target_keys", "user_keys"]
+
+_ITEM_HOUR = np.uint64(2**40)
+_HOUR = np.uint64(2**41)
+_LARGEST_CODE = 2**32 - 2  # the next one marks first items
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedRows:
+    """Sparse rows over keys, which ascend within a row; `term` is each row's part of the rank-one term, if any."""
+
+    offsets: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    weights: NDArray[np.float64]
+    term: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if (
+            self.offsets.size == 0
+            or self.offsets[0] != 0
+            or not self.offsets[-1] == self.keys.size == self.weights.size
+        ):
+            raise InvalidInput(
+                f"Keyed rows: `offsets` must run from 0 to the number of keys, {self.keys.size}, "
+                f"with a weight each, got {self.weights.size}."
+            )
+        if self.term is not None and self.term.size != self.rows:
+            raise InvalidInput(f"Keyed rows: `term` must have one value per row, {self.rows}, got {self.term.size}.")
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, empty ones included."""
+        return self.offsets.size - 1
+
+    def take(self, rows: NDArray[np.int64]) -> KeyedRows:
+        """Copy the named rows in the order named."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        term = None if self.term is None else self.term[rows]
+        return KeyedRows(offsets, self.keys[places], self.weights[places], term)
+
+    @classmethod
+    def concat(cls, parts: Sequence[KeyedRows]) -> KeyedRows:
+        """Rows of several blocks, one after the other."""
+        if not parts:
+            return cls(np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0))
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        terms = [part.term for part in parts if part.term is not None]
+        if len(terms) not in (0, len(parts)):
+            raise InvalidInput("Keyed rows: all blocks must have a `term`, or none.")
+        return cls(
+            np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            np.concatenate(terms) if terms else None,
+        )
+
+
+def user_keys(name: str, train: Traces, item_codes: NDArray[np.uint32], population: Population) -> KeyedRows:
+    """Rows of some users; `item_codes` are everybody's codes of the items in these traces, rising."""
+    _check_codes(train, item_codes)
+    if name == "markov":
+        return KeyedRows(*markov_user_keys(train.offsets, _global_items(train, item_codes), FLOOR))
+    return _keyed(user_rows(name, train, population), item_codes)
+
+
+def target_keys(name: str, target: Traces, item_codes: NDArray[np.uint32], population: Population) -> KeyedRows:
+    """Rows of some targets, under the same keys."""
+    _check_codes(target, item_codes)
+    if name == "markov":
+        return KeyedRows(*markov_target_keys(target.offsets, _global_items(target, item_codes)))
+    return _keyed(target_rows(name, target, population), item_codes)
+
+
+def match_keys(users: KeyedRows, targets: KeyedRows) -> tuple[FeatureRows, FeatureRows]:
+    """Number the keys that some target has, rising; what no target has is left out of the users' rows."""
+    keys = np.sort(targets.keys)
+    numbered = keys[np.concatenate(([True], keys[1:] != keys[:-1]))] if keys.size else keys
+    if numbered.size > 2**32:
+        raise InvalidInput(f"A block of targets must have at most 2^32 features, got {numbered.size}.")
+    table = key_table(numbered)
+    matched = [
+        FeatureRows(*number_rows(rows.offsets, rows.keys, rows.weights, *table), numbered.size)
+        for rows in (users, targets)
+    ]
+    return matched[0], matched[1]
+
+
+def _keyed(found: Rows, item_codes: NDArray[np.uint32]) -> KeyedRows:
+    """Give features their keys: items, then items with slots, then slots."""
+    rows, term = found
+    items = item_codes.astype(np.uint64)
+    keys = [items]
+    if rows.feature_count > items.size:
+        slots = np.arange(SLOTS, dtype=np.uint64)
+        keys += [(_ITEM_HOUR + np.uint64(SLOTS) * items[:, None] + slots).ravel(), _HOUR + slots]
+    return KeyedRows(rows.offsets, np.concatenate(keys)[rows.features], rows.weights, term)
+
+
+def _global_items(traces: Traces, item_codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return item_codes.astype(np.uint32)[traces.items]
+
+
+def _check_codes(traces: Traces, item_codes: NDArray[np.uint32]) -> None:
+    if item_codes.size != traces.domain_size:
+        raise InvalidInput(f"There must be one item code per item, {traces.domain_size}, got {item_codes.size}.")
+    if item_codes.size and (np.any(item_codes[1:] <= item_codes[:-1]) or int(item_codes[-1]) > _LARGEST_CODE):
+        raise InvalidInput(f"Item codes must rise and stay at or below {_LARGEST_CODE}.")

@@ -1,0 +1,153 @@
+"""What is known of everybody: the same from blocks as from all, and rows that do not tell how people were cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attack_blocks import block_of, cuts, random_halves, with_times
+from attack_oracles import SEEDS, random_traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entropie.attack.features import FeatureRows, length_histogram
+from entropie.attack.matchers import MATCHERS, target_rows, user_rows
+from entropie.attack.pitman_yor import (
+    PitmanYor,
+    choose_settings,
+    first_settings,
+    hour_sums,
+    tune,
+    tuning_hashes,
+    usual_length,
+)
+from entropie.attack.population import Population, choose_smoothing, item_counts, smoothing_from, smoothing_terms
+from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, InvalidParameter
+
+BY_ROWS = [name for name in MATCHERS if name != "markov"]
+SETTINGS = st.builds(
+    PitmanYor,
+    recency=st.sampled_from([0.0, 0.1, 0.4]),
+    fade=st.sampled_from([0.0, 0.2]),
+    damping=st.sampled_from([0.4, 0.6, 1.0]),
+    item_hours=st.sampled_from([0.0, 0.5, 1.0]),
+    rhythm=st.sampled_from([0.0, 0.25]),
+)
+
+
+@given(SEEDS, st.integers(1, 20))
+@settings(max_examples=60, deadline=None)
+def test_statistics_of_blocks_add_up(seed: int, users: int) -> None:
+    train, target = random_halves(seed, users, timed=True)
+    rng = np.random.default_rng(seed)
+    whole = Population.of("bayes", train, target)
+    holders, events = np.zeros_like(whole.holders), np.zeros_like(whole.events)
+    hours = np.zeros(12, np.int64)
+    parts = []
+    able, hashes = tuning_hashes(train, np.arange(train.domain_size, dtype=np.uint32))
+    able_of_blocks, hashes_of_blocks = [], []
+    for people in cuts(rng, users):
+        block, codes = block_of(train, people, rng.integers(0, 12, 2))
+        items, at_item, having = item_counts(block)
+        holders[codes[items]] += having
+        events[codes[items]] += at_item
+        hours += hour_sums(block, 0.1)
+        parts.append(smoothing_terms(block, whole.events[codes]))
+        rows, words = tuning_hashes(block, codes)
+        able_of_blocks.append(people[rows])
+        hashes_of_blocks.append(words)
+    assert holders.tolist() == whole.holders.tolist()
+    assert events.tolist() == whole.events.tolist() == np.bincount(train.items, minlength=12).tolist()
+    assert (whole.all_holders, whole.all_events) == (holders.sum(), train.events)
+    assert hours.tolist() == hour_sums(train, 0.1).tolist()
+    rng.shuffle(parts)
+    merged = [np.concatenate([part[field] for part in parts]) for field in range(4)]
+    assert smoothing_from(*merged, train.events) == choose_smoothing(train) == whole.smoothing
+    assert np.concatenate(able_of_blocks).tolist() == able.tolist()
+    assert np.concatenate(hashes_of_blocks).tolist() == hashes.tolist()
+
+
+@pytest.mark.parametrize("name", BY_ROWS)
+@given(SEEDS, st.integers(1, 16), st.booleans(), SETTINGS)
+@settings(max_examples=40, deadline=None)
+def test_rows_of_a_block_are_those_of_all(name: str, seed: int, users: int, timed: bool, choice: PitmanYor) -> None:
+    train, target = random_halves(seed, users, timed)
+    rng = np.random.default_rng(seed)
+    population = Population.of(name, train, target)
+    if name == "pitman_yor":
+        hours = rng.dirichlet(np.ones(12)) if timed and choice.uses_hours else None
+        population = Population(
+            users, population.holders, population.events, population.all_holders, train.events, None, choice, hours
+        )
+    for traces, rows_of in ((train, user_rows), (target, target_rows)):
+        rows, term = rows_of(name, traces, population)
+        for people in cuts(rng, users):
+            block, codes = block_of(traces, people, rng.integers(0, 12, 3))
+            found, found_term = rows_of(name, block, population.cut(codes))
+            assert _entries(found, codes, 12) == _entries(rows.take(people), np.arange(12), 12)
+            assert (term is None) == (found_term is None)
+            if term is not None and found_term is not None:
+                assert found_term.tobytes() == term[people].tobytes()
+
+
+@pytest.mark.parametrize("name", BY_ROWS)
+@pytest.mark.parametrize("timed", [False, True])
+def test_rows_of_long_blocks_are_those_of_all(name: str, timed: bool) -> None:
+    """Long arrays go through the wide instructions of the machine, short ones and ends may not."""
+    train, target = random_halves(6, 500, timed, longest=60, domain=300)
+    population = Population.of(name, train, target)
+    for traces, rows_of in ((train, user_rows), (target, target_rows)):
+        rows, term = rows_of(name, traces, population)
+        for people in np.split(np.arange(500), [1, 2, 5, 12, 40, 203, 499]):
+            block, codes = block_of(traces, people, np.empty(0))
+            found, found_term = rows_of(name, block, population.cut(codes))
+            assert _entries(found, codes, 300) == _entries(rows.take(people), np.arange(300), 300)
+            if term is not None and found_term is not None:
+                assert found_term.tobytes() == term[people].tobytes()
+
+
+def _entries(rows: FeatureRows, codes: np.ndarray, domain: int) -> list[list[tuple[int, bytes]]]:
+    """Features in everybody's numbers, with the very bits of their weights."""
+    features = rows.features.astype(np.int64)
+    hours = 12 * codes[:, None] + np.arange(12)
+    everybodys = np.concatenate((codes, domain + hours.ravel(), 13 * domain + np.arange(12)))
+    named = list(zip(everybodys[features].tolist(), [weight.tobytes() for weight in rows.weights], strict=True))
+    return [named[low:high] for low, high in zip(rows.offsets[:-1], rows.offsets[1:], strict=True)]
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_tuning_knows_items_by_their_order_alone(timed: bool) -> None:
+    rng = np.random.default_rng(4)
+    rows = [rng.choice(rng.integers(0, 150, 5), 16) for _ in range(90)]
+    train = Traces(np.arange(91) * 16, (np.concatenate(rows) * 7 + 3).astype(np.uint32), 2000)
+    train = with_times(rng, train) if timed else train
+    usual, first = 6, first_settings(timed, 90)
+    dense, _ = block_of(train, np.arange(90), np.empty(0))
+    assert dense.domain_size < 200
+    assert tune(dense, usual, first) == tune(train, usual, first) != first
+    target = random_traces(rng, 90, 12, 2000, 1)
+    target = with_times(rng, target) if timed else target
+    able, hashes = tuning_hashes(train, np.arange(2000, dtype=np.uint32))
+    chosen = train.take(able[np.lexsort((able, hashes))])
+    assert choose_settings(train, target) == tune(chosen, usual_length(*length_histogram(target)), first)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_the_usual_length_is_the_median(lengths: list[int]) -> None:
+    found = usual_length(*np.unique(lengths, return_counts=True))
+    assert found == max(1, int(np.median(lengths)))
+
+
+def test_first_settings_leave_out_what_cannot_be_used() -> None:
+    assert first_settings(True, 20_000) == PitmanYor()
+    assert first_settings(True, 20_001) == PitmanYor(rhythm=0.0)
+    assert first_settings(False, 5) == PitmanYor(item_hours=0.0, rhythm=0.0)
+
+
+def test_refusals() -> None:
+    train, target = random_halves(1, 5, timed=False)
+    with pytest.raises(InvalidParameter, match="one of visit, tfidf"):
+        user_rows("markov", train, Population.of("markov", train, target))
+    with pytest.raises(InvalidInput, match="Hours need the time"):
+        hour_sums(train, 0.1)
