@@ -160,6 +160,10 @@ CASES = {
     "parameters": [parameters, lambda run: parameters(run, *GLH)],
     "estimate": [estimated, lambda run: estimated(run, "--dictionary", "d.csv", "--out", "e.csv")],
     "scores": [score_lists, score_matrix],
+    "plan": [
+        lambda run: run("plan", "--users", "100M", "--events", "10G", "--items", "50M", "--executors", "200", "--matcher", "visit"),
+        lambda run: run("plan", "--users", "1M", "--events-per-user", "40", "--items", "50K", "--hours", "24", "--no-null"),
+    ],
 }  # fmt: skip
 EACH = [(name, index) for name, cases in CASES.items() for index in range(len(cases))]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
+from entropie.cli.engine import check_engine, engine_options, session
 from entropie.cli.gate import Gate, apply_gate, gate_options, verdict_text
 from entropie.cli.options import WHOLE, check_folder, json_option
 from entropie.cli.summary import assessment_text
@@ -77,7 +78,9 @@ def _attack_options(command: Any) -> Any:
 @click.option("--target-events", type=WHOLE, metavar="N", help="Attack the first N events only.")
 @click.option("--no-null", is_flag=True, help="Skip the check on permuted people (half the time).")
 @click.option("--converge", is_flag=True, help="Also show bits against number of people.")
-@click.option("--memory", metavar="SIZE", help="Memory for reading, such as 4GB, before it spills to disk.")
+@click.option(
+    "--memory", metavar="SIZE", help="Memory for reading, such as 4GB, before it spills to disk; on Spark, of a task."
+)
 @click.option(
     "--known-events",
     type=WHOLE,
@@ -85,6 +88,7 @@ def _attack_options(command: Any) -> Any:
     metavar="N",
     help="Also show an attacker who knows only N events of each person; may be repeated. [a few up to 20,000 people]",
 )
+@engine_options
 @window_option
 @_attack_options
 @gate_options
@@ -106,12 +110,16 @@ def assess(
     \b
     entropie assess checkins.parquet --user user --item venue --time time
     entropie assess checkins.parquet --profile ema --protect 0.95
+    entropie assess /shared/checkins --engine spark --master spark://host:7077
     """
     from entropie.atomic import refuse_overwriting
     from entropie.errors import InvalidInput
 
     if not events:
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
+    check_engine(options["engine"], options["master"])
+    if options["master"] is not None:
+        _check_for_spark(converge, **options)
     refuse_overwriting([Path(events)], [options["gate"].metrics])
     attack_options = {
         "matchers": matchers or _MATCHERS,
@@ -159,6 +167,8 @@ def _run(
     no_report: bool,
     as_json: bool,
     window: str | None = None,
+    engine: str = "local",
+    master: str | None = None,
     **reading: Any,
 ) -> int:
     """Read, attack, pull the levers asked for, judge, write, show."""
@@ -175,13 +185,17 @@ def _run(
     begun = time.perf_counter()
     with output.stages() as progress:
         progress("reading", 0.0)
-        source = events() if callable(events) else events
-        prepared = prepare(source, threads=threads, progress=progress, **reading)
-        if callable(events):
-            prepared.input_facts["source"] = name
-        gate.declared.check_population(max(prepared.split.train.users, prepared.input_facts["users"]))
         shared: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
-        found = assess_prepared(prepared, begun=begun, **attack_options, **shared)
+        if master is not None:
+            found = _on_spark(master, events, progress, attack_options, seed=seed, **reading)
+            gate.declared.check_population(max(found.users, found.input["users"]))
+        else:
+            source = events() if callable(events) else events
+            prepared = prepare(source, threads=threads, progress=progress, **reading)
+            if callable(events):
+                prepared.input_facts["source"] = name
+            gate.declared.check_population(max(prepared.split.train.users, prepared.input_facts["users"]))
+            found = assess_prepared(prepared, begun=begun, **attack_options, **shared)
         document = found.to_json()
         document["provenance"]["command"] = shlex.join(["entropie", *sys.argv[1:]])
         shown: list[Callable[[], str]] = [lambda: assessment_text(found, name)]
@@ -202,6 +216,36 @@ def _run(
     else:
         click.echo("\n\n".join([*(tell() for tell in shown), verdict_text(document), *written]))
     return code
+
+
+def _check_for_spark(converge: bool, **options: Any) -> None:
+    """Refuse what one machine alone does."""
+    from entropie.errors import InvalidParameter
+
+    asked = {"--converge": converge, "--protect": options["protect"], "--window": options["window"]}
+    for name, value in {**asked, "--threads": options["threads"]}.items():
+        if value:
+            raise InvalidParameter(
+                f"{name} runs on one machine only; leave it out, or leave out --engine spark and take a --sample."
+            )
+
+
+def _on_spark(
+    master: str,
+    events: str,
+    progress: Any,
+    attack_options: dict[str, Any],
+    *,
+    memory_limit: str | None = None,
+    **options: Any,
+) -> Assessment:
+    """The assessment that one machine would give, from a cluster."""
+    from entropie.cluster.assessment import assess as assess_on_spark
+
+    wanted = {name: value for name, value in attack_options.items() if name != "converge"}
+    progress("connecting", 0.0)
+    with session(master) as spark:
+        return assess_on_spark(events, spark=spark, memory=memory_limit, progress=progress, **wanted, **options)
 
 
 def _protected(

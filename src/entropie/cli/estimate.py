@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from entropie.cli import output
+from entropie.cli.engine import check_engine, engine_options, session
 from entropie.cli.options import FILE, WHOLE, dictionary_option, json_option, load_parameters, parameters_option
 from entropie.spreadsheet import safe_cell
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("reports", nargs=-1, required=True, type=FILE)
+@click.argument("reports", nargs=-1, required=True)
 @parameters_option
 @dictionary_option
 @click.option("--item", "items", multiple=True, metavar="I", help="Estimate this item only. May be repeated.")
@@ -26,9 +29,10 @@ if TYPE_CHECKING:
 @click.option("--save-counts", type=FILE, metavar="FILE", help="Write the counts (.npz), to be merged later.")
 @click.option("--top", type=WHOLE, default=20, show_default=True, metavar="N", help="Largest estimates to show.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@engine_options
 @json_option
 def estimate(
-    reports: tuple[Path, ...],
+    reports: tuple[str, ...],
     parameters: Path | None,
     dictionary: Path | None,
     items: tuple[str, ...],
@@ -36,14 +40,18 @@ def estimate(
     save_counts: Path | None,
     top: int,
     level: float,
+    engine: str,
+    master: str | None,
     as_json: bool,
 ) -> None:
     """Estimate the distribution of items from reports, with intervals.
 
-    REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up.
+    REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up. On Spark a file
+    must have the same path on every machine; Parquet may also lie where only Spark reads it (s3a://, hdfs://, ...).
 
     \b
     entropie estimate reports.parquet --parameters reports.parquet.parameters.json --dictionary places.csv
+    entropie estimate s3a://bucket/reports --parameters p.json --engine spark --master spark://host:7077
     """
     from entropie.atomic import refuse_overwriting
     from entropie.data.columns import Dictionary
@@ -51,9 +59,14 @@ def estimate(
     from entropie.estimation.estimates import estimate as estimate_from
     from entropie.mechanisms.parameters import parameters_id
 
-    if len({path.resolve() for path in reports}) < len(reports):
+    check_engine(engine, master)
+    files = [Path(name) for name in reports if not _is_remote(name)]
+    remote = [name for name in reports if _is_remote(name)]
+    if remote and engine == "local":
+        raise InvalidInput(f"{remote[0]} is not a file of this machine; read it with --engine spark.")
+    if len({*(path.resolve() for path in files), *remote}) < len(reports):
         raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
-    refuse_overwriting([*reports, parameters, dictionary], [out, save_counts])
+    refuse_overwriting([*files, parameters, dictionary], [out, save_counts])
     if parameters is None:
         raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")
     if top < 1:
@@ -64,7 +77,8 @@ def estimate(
         raise InvalidInput(
             f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
         )
-    counts = _count_all(reports, built, _codes_of_items(items, names, built.domain_size))
+    codes = _codes_of_items(items, names, built.domain_size)
+    counts = _count_all(files, built, codes) if master is None else _count_on(master, files, remote, built, codes)
     estimates = estimate_from(counts, built.rates)
     view = _rows(estimates, names, estimates.top(top), level)
     if out is not None:
@@ -107,7 +121,33 @@ def _codes_of_items(items: tuple[str, ...], names: Dictionary | None, domain_siz
         raise InvalidParameter.of("item", rule, ", ".join(items)) from None
 
 
-def _count_all(files: tuple[Path, ...], built: Any, items: list[int] | None) -> Counts:
+def _is_remote(name: str) -> bool:
+    """Whether this names a place by its scheme, such as s3a://bucket/reports or dbfs:/reports."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name) is not None
+
+
+def _count_on(master: str, files: list[Path], remote: list[str], built: Any, items: list[int] | None) -> Counts:
+    """Count on a cluster; counts saved earlier are added here."""
+    from entropie.cluster.session import failures
+
+    saved = [file for file in files if file.suffix == ".npz"]
+    counts = _count_all(saved, built, items)
+    if len(saved) == len(files) and not remote:
+        return counts
+    from entropie.cluster.frequencies import count_files, count_reports
+
+    with session(master) as spark:
+        tables = [file for file in files if file.suffix != ".npz"]
+        if tables:
+            counts = counts.merge(count_files(spark, tables, built, items=items))
+        for name in remote:
+            with failures(spark):
+                reports = spark.read.parquet(name)
+            counts = counts.merge(count_reports(reports, built, items=items))
+    return counts
+
+
+def _count_all(files: Sequence[Path], built: Any, items: list[int] | None) -> Counts:
     from entropie.data.reports import read_reports
     from entropie.estimation.counts import Counts
     from entropie.mechanisms.parameters import counts_for

@@ -13,6 +13,7 @@ from entropie.cli.attributes import attributes
 from entropie.cli.estimate import estimate
 from entropie.cli.gate import compare
 from entropie.cli.obfuscate import obfuscate
+from entropie.cli.plan import plan
 from entropie.cli.promises import calibrate, guarantee
 from entropie.cli.report import report
 from entropie.cli.reproduce import reproduce
@@ -45,6 +46,7 @@ for command in (
     calibrate,
     obfuscate,
     estimate,
+    plan,
     simulate,
     reproduce,
 ):
