@@ -244,7 +244,7 @@ def bad_inputs(folder: Path) -> list[tuple[list[str], str]]:
         (binary("archive.csv", b"PK\x03\x04" + bytes(99)), "zip archive"),
         (["none.csv"], "none.csv does not exist"),
         (["none/*.csv"], "No file matches"),
-        (["events.csv", "--preset", "myspace"], "Parameter `preset` must be one of"),
+        (["events.csv", "--preset", "myspace"], "Option --preset must be one of"),
         (["events.csv", "--preset", "gowalla"], "does not look like Gowalla"),
         (["events.csv", "--matcher", "magic"], "'magic' is not one of"),
         (["events.csv", "--min-events", "1000"], "lower --min-events to"),

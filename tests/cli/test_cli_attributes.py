@@ -109,7 +109,7 @@ def test_bands_that_do_not_help_are_not_advised(entropie, tmp_path):
         (["--columns", "age", "--id", "region"], "a table of attributes has one row per person"),
         (["--columns", "age", "--bins", "age=many"], "Option --bins must be COLUMN=N"),
         (["--columns", "sex", "--bins", "sex=3"], "does not hold numbers only"),
-        (["--columns", "age", "--max-set", "0"], "max_set"),
+        (["--columns", "age", "--max-set", "0"], "--max-set"),
         (["--columns", "age", "--out", "people.csv"], "is also an input and would be lost"),
         ([], "Missing option '--columns'"),
     ],

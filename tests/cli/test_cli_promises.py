@@ -74,20 +74,20 @@ def test_calibrate_writes_the_parameter_document(entropie):
 
 
 BAD = [
-    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "-1"], "Parameter `epsilon` must be a number of at least 0, got -1.0 instead."),
-    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "nan"], "Parameter `epsilon` must be a number of at least 0, got nan instead."),
-    (["guarantee", "--mechanism", "rr", *PAPER, "--theta", "1.5"], "Parameter `theta` must be a probability from 0 to 1, got 1.5 instead."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "-1"], "Option --epsilon must be a number of at least 0, got -1.0 instead."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "nan"], "Option --epsilon must be a number of at least 0, got nan instead."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--theta", "1.5"], "Option --theta must be a probability from 0 to 1, got 1.5 instead."),
     (["guarantee", "--mechanism", "rr", *PAPER], "Give either --epsilon or --theta, not both and not neither."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--theta", ".1"], "Give either --epsilon or --theta, not both and not neither."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not hash: leave out --hash-size and --prime."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1"], "Local hashing needs --hash-size, the number of hash values."),
-    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "1"], "Parameter `hash_size` must be a whole number from 2 to 1000000000000000000, got 1 instead."),
-    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "9", "--prime", "15"], "Parameter `prime` must be a prime number from the hash size (9) to 2^62, got 15 instead."),
-    (["guarantee", "--mechanism", "rr", "--domain", "1", "--users", "5", "--epsilon", "1"], "Parameter `domain_size` must be a whole number from 2 to 1000000000000000000, got 1 instead."),
-    (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "0", "--epsilon", "1"], "Parameter `users` must be a whole number from 1 to 1000000000000000000, got 0 instead."),
-    (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "100", "--epsilon", "1", "--prior-max", "0.001"], "Parameter `prior_max` must be a probability from 1/users = 0.01 to 1, got 0.001 instead."),
-    (["calibrate", *PAPER, "--bayes-error", "1.2"], "Parameter `bayes_error` must be a share from 0 to 1, got 1.2 instead."),
-    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Parameter `hash_size` must be left out for randomized response, which does not hash."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "1"], "Option --hash-size must be a whole number from 2 to 1000000000000000000, got 1 instead."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "9", "--prime", "15"], "Option --prime must be a prime number from the hash size (9) to 2^62, got 15 instead."),
+    (["guarantee", "--mechanism", "rr", "--domain", "1", "--users", "5", "--epsilon", "1"], "Option --domain must be a whole number from 2 to 1000000000000000000, got 1 instead."),
+    (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "0", "--epsilon", "1"], "Option --users must be a whole number from 1 to 1000000000000000000, got 0 instead."),
+    (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "100", "--epsilon", "1", "--prior-max", "0.001"], "Option --prior-max must be a probability from 1/users = 0.01 to 1, got 0.001 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "1.2"], "Option --bayes-error must be a share from 0 to 1, got 1.2 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Option --hash-size must be left out for randomized response, which does not hash."),
 ]  # fmt: skip
 
 

@@ -157,8 +157,8 @@ def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_pat
         (["cut.parquet", *codes], "File cut.parquet cannot be read to its end: "),
         (["visits.csv", *names], "Give either --domain (the column holds codes) or --dictionary (it holds names)."),
         (["visits.csv", "--column", "place", *new], "Give --parameters FILE, or --mechanism with --epsilon or --theta."),
-        (["visits.csv", "--column", "code", "--domain", "6", "--mechanism", "rr", "--epsilon", "-2"], "Parameter `epsilon`"),
-        (["visits.csv", *codes, "--keep", "code"], "Parameter `keep` must not name"),
+        (["visits.csv", "--column", "code", "--domain", "6", "--mechanism", "rr", "--epsilon", "-2"], "Option --epsilon"),
+        (["visits.csv", *codes, "--keep", "code"], "Option --keep must not name"),
         (["visits.csv", *codes, "--keep", "colour"], "Column `colour` is missing from visits.csv"),
     ]  # fmt: skip
     for arguments, sentence in cases:
@@ -196,10 +196,10 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
         (["a.csv", "--parameters", "none.json"], "Parameter document none.json does not exist; check the name."),
         (["a.csv", "--parameters", "bad.json"], "The parameter document has an unknown field `epsilon`"),
         (["a.csv", "--parameters", "garbage.json"], "Parameter document garbage.json is not a text file."),
-        (["a.csv", *mine, "--item", "zoo"], "Parameter `item` must be item codes from 0 to 5"),
-        (["a.csv", *mine, "--item", "6"], "Parameter `items` must be item codes from 0 to 5, got 6 instead."),
-        (["a.csv", *mine, "--level", "1.5"], "Parameter `level` must be a share between 0 and 1, got 1.5 instead."),
-        (["a.csv", *mine, "--top", "0"], "Parameter `top` must be a whole number of at least 1, got 0 instead."),
+        (["a.csv", *mine, "--item", "zoo"], "Option --item must be item codes from 0 to 5"),
+        (["a.csv", *mine, "--item", "6"], "Option --item must be item codes from 0 to 5, got 6 instead."),
+        (["a.csv", *mine, "--level", "1.5"], "Option --level must be a share between 0 and 1, got 1.5 instead."),
+        (["a.csv", *mine, "--top", "0"], "Option --top must be a whole number of at least 1, got 0 instead."),
     ]
     for arguments, sentence in cases:
         ran = entropie("estimate", *arguments, "--out", "e.csv")

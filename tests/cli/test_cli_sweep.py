@@ -18,9 +18,9 @@ import pytest
 from entropie.cli.sweep import sweep as sweep_command
 from entropie.cli.windows import windows_text
 from entropie.data.events import read_events
-from entropie.levers.lever import Lever
-from entropie.levers.sweep import sweep
-from entropie.levers.windows import windows
+from entropie.mitigate.lever import Lever
+from entropie.mitigate.sweep import sweep
+from entropie.mitigate.windows import windows
 from entropie.schemas import schema
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "sweep.md"
@@ -162,12 +162,12 @@ def test_nobody_and_no_item_is_named(entropie, visits):
         ([""], "The name of the events is empty"),
         (["visits.csv", *COLUMNS, "--top", "ten"], "'ten' is not a list of whole numbers with commas"),
         (["visits.csv", *COLUMNS, "--top", "10,,5"], "is not a list of whole numbers"),
-        (["visits.csv", *COLUMNS, "--top", "0"], "`top` must be a whole number from 1"),
-        (["visits.csv", *COLUMNS, "--thin", "2"], "`thin` must be a share above 0 and below 1, got 2.0"),
-        (["visits.csv", *COLUMNS, "--thin", "nan"], "`thin` must be a share above 0 and below 1"),
+        (["visits.csv", *COLUMNS, "--top", "0"], "--top must be a whole number from 1"),
+        (["visits.csv", *COLUMNS, "--thin", "2"], "--thin must be a share above 0 and below 1, got 2.0"),
+        (["visits.csv", *COLUMNS, "--thin", "nan"], "--thin must be a share above 0 and below 1"),
         (["visits.csv", *COLUMNS, "--thin", "half"], "'half' is not a list of shares"),
-        (["visits.csv", *COLUMNS, "--time-unit", "month"], "`time` must be one of hour, day, week, got 'month'"),
-        (["visits.csv", *COLUMNS, "--grid", "5"], "`grid` must be a size such as 500m"),
+        (["visits.csv", *COLUMNS, "--time-unit", "month"], "--time must be one of hour, day, week, got 'month'"),
+        (["visits.csv", *COLUMNS, "--grid", "5"], "--grid must be a size such as 500m"),
         (
             ["visits.csv", *COLUMNS, "--grid", "5km"],
             "needs both columns of coordinates: name them with --lat and --lon",
@@ -176,7 +176,7 @@ def test_nobody_and_no_item_is_named(entropie, visits):
         (["visits.csv", *COLUMNS, "--grid", "5km", "--lat", "kind", "--lon", "east"], "have no place on the Earth"),
         (["visits.csv", *COLUMNS, "--category", "sort"], "Column `sort` is missing from visits.csv; found: person"),
         (["visits.csv", *COLUMNS, "--category", "place"], "Column `place` of visits.csv is already the item"),
-        (["visits.csv", *COLUMNS, "--preset", "geolife", "--category", "kind"], "`preset` must be one whose files"),
+        (["visits.csv", *COLUMNS, "--preset", "geolife", "--category", "kind"], "--preset must be one whose files"),
         (["visits.csv", *COLUMNS, "--min-events", "99"], "No user has 99 events"),
         (["visits.csv", "--item", "place", "--user", "who"], "Column `who` is missing from visits.csv"),
         (["visits.csv", "--user", "person", "--item", "place", "--time", "kind"], "holds no time that can be read"),

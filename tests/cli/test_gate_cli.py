@@ -212,7 +212,7 @@ def test_metrics(entropie, loyal):
         ),
         (
             ["--limit", "9", "--limit-name", "x", "--fail-on", "worst"],
-            "Parameter `limit` must be a share above 0 and below 1, such as 0.09, got 9.0 instead.",
+            "Option --limit must be a share above 0 and below 1, such as 0.09, got 9.0 instead.",
         ),
         (
             ["--fail-on", "worst"],
@@ -231,11 +231,11 @@ def test_metrics(entropie, loyal):
         ),
         (
             ["--attempt-probability", "2"],
-            "Parameter `attempt_probability` must be a probability above 0 and up to 1, got 2.0 instead.",
+            "Option --attempt-probability must be a probability above 0 and up to 1, got 2.0 instead.",
         ),
         (
             ["--profile", "ema", "--attempt-probability", "0"],
-            "Parameter `attempt_probability` must be a probability above 0 and up to 1, got 0.0 instead.",
+            "Option --attempt-probability must be a probability above 0 and up to 1, got 0.0 instead.",
         ),
         (
             ["--population", "59"],

@@ -174,8 +174,8 @@ def _run(
     """Read, attack, pull the levers asked for, judge, write, show."""
     from entropie.assessment import assess_prepared, check_attack, prepare
     from entropie.errors import EntropieError
-    from entropie.levers.obfuscation import wanted_error_value
-    from entropie.levers.windows import parse_window
+    from entropie.mitigate.obfuscation import wanted_error_value
+    from entropie.mitigate.windows import parse_window
 
     check_folder(out)
     check_attack(attack_options.get("matchers", _MATCHERS), seed, threads)
@@ -240,7 +240,7 @@ def _on_spark(
     **options: Any,
 ) -> Assessment:
     """The assessment that one machine would give, from a cluster."""
-    from entropie.cluster.assessment import assess as assess_on_spark
+    from entropie.engine.spark.assessment import assess as assess_on_spark
 
     wanted = {name: value for name, value in attack_options.items() if name != "converge"}
     progress("connecting", 0.0)
@@ -253,8 +253,8 @@ def _protected(
 ) -> Callable[[], str]:
     """Put protection and frontier into the document; return what tells of them."""
     from entropie.cli.protection import protection_text
-    from entropie.levers.frontier import frontier
-    from entropie.levers.protect import AttackFigure, protect
+    from entropie.mitigate.frontier import frontier
+    from entropie.mitigate.protect import AttackFigure, protect
 
     as_it_is = AttackFigure(found.best.matcher, found.headline_error, found.best.measures.pse.to_json())
     protection = protect(prepared.traces, prepared.split, wanted, as_it_is=as_it_is, **shared)
@@ -268,7 +268,7 @@ def _by_window(
 ) -> Callable[[], str]:
     """Put the windows into the document; return what tells of them."""
     from entropie.cli.windows import windows_text
-    from entropie.levers.windows import windows
+    from entropie.mitigate.windows import windows
 
     least = max(2, prepared.input_facts["min_events"])
     found = windows(prepared.traces, length, min_events=least, matchers=matchers, **shared)

@@ -14,7 +14,7 @@ from entropie.cli import output
 from entropie.cli.options import FILE, WHOLE, json_option
 
 if TYPE_CHECKING:
-    from entropie.levers.attributes import AttributeRisk, ColumnRisk, GroupRisk, Remedy
+    from entropie.mitigate.attributes import AttributeRisk, ColumnRisk, GroupRisk, Remedy
 
 _SHOWN_REMEDIES = 6
 
@@ -55,8 +55,8 @@ def attributes(
     entropie attributes people.csv --id person --columns age,sex,region,income
     """
     from entropie.atomic import refuse_overwriting, replacing
-    from entropie.levers.attribute_table import rule_of
-    from entropie.levers.attributes import attributes as run
+    from entropie.mitigate.attribute_table import rule_of
+    from entropie.mitigate.attributes import attributes as run
 
     refuse_overwriting([table], [out])
     names = [name.strip() for name in columns.split(",")]
@@ -115,7 +115,7 @@ def _columns(number: int) -> str:
 
 def _note(column: ColumnRisk) -> str:
     """What a reader must know of a column before its numbers; nothing where it is plain."""
-    from entropie.levers.attribute_table import BANDS
+    from entropie.mitigate.attribute_table import BANDS
 
     if column.identifier:
         other = f" or cut it into bands (--bins {column.name}=10)" if column.kind == "numbers" else ""

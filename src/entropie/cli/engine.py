@@ -36,7 +36,7 @@ def check_engine(engine: str, master: str | None) -> None:
     if (engine == "spark") != (master is not None):
         raise InvalidParameter("Give --master URL with --engine spark, and only there.")
     if master is not None:
-        from entropie.cluster.session import require
+        from entropie.engine.spark.session import require
 
         require()
 
@@ -44,7 +44,7 @@ def check_engine(engine: str, master: str | None) -> None:
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
     """A Spark session for one command."""
-    from entropie.cluster.session import connect
+    from entropie.engine.spark.session import connect
 
     spark = connect(master)
     try:

@@ -128,13 +128,13 @@ def _is_remote(name: str) -> bool:
 
 def _count_on(master: str, files: list[Path], remote: list[str], built: Any, items: list[int] | None) -> Counts:
     """Count on a cluster; counts saved earlier are added here."""
-    from entropie.cluster.session import failures
+    from entropie.engine.spark.session import failures
 
     saved = [file for file in files if file.suffix == ".npz"]
     counts = _count_all(saved, built, items)
     if len(saved) == len(files) and not remote:
         return counts
-    from entropie.cluster.frequencies import count_files, count_reports
+    from entropie.engine.spark.frequencies import count_files, count_reports
 
     with session(master) as spark:
         tables = [file for file in files if file.suffix != ".npz"]

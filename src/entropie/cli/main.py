@@ -74,13 +74,25 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as problem:
         return _fail(problem.format_message(), EXIT_BAD_INPUT)
     except Unreachable as problem:
-        return _fail(str(problem), EXIT_LIMIT_NOT_MET)
+        return _fail(_on_command_line(problem, arguments), EXIT_LIMIT_NOT_MET)
     except EntropieError as problem:
-        return _fail(str(problem), EXIT_BAD_INPUT)
+        return _fail(_on_command_line(problem, arguments), EXIT_BAD_INPUT)
     except (OSError, MemoryError) as problem:
         return _fail(f"{problem or 'Memory is exhausted'}.", EXIT_BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return _fail("Stopped; nothing was written.", EXIT_INTERRUPTED)
+
+
+def _on_command_line(problem: EntropieError, arguments: list[str]) -> str:
+    """The message with parameters spelled as the options of the command that was run."""
+    command = next((cli.commands[word] for word in arguments if word in cli.commands), cli)
+    spelled = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
+
+    def option(name: str) -> str:
+        found = spelled.get(name) or spelled.get(name.removesuffix("_size")) or ""
+        return found if found.startswith("--") else f"--{name.replace('_', '-')}"
+
+    return problem.on_command_line(option)
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -13,7 +13,7 @@ from entropie.cli import output
 from entropie.cli.options import json_option
 
 if TYPE_CHECKING:
-    from entropie.cluster.costs import Plan
+    from entropie.engine.spark.costs import Plan
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _STAGES = {
@@ -119,9 +119,9 @@ def plan(
     entropie plan --users 100M --events 10G --items 50M --executors 200
     entropie plan --users 100M --events 10G --items 50M --hours 24 --matcher visit --matcher bayes
     """
-    from entropie.cluster.costs import ZIPF_EXPONENT, Cluster, Workload, executors_for, matchers_of
-    from entropie.cluster.costs import people_per_event as expected
-    from entropie.cluster.costs import plan as projected
+    from entropie.engine.spark.costs import ZIPF_EXPONENT, Cluster, Workload, executors_for, matchers_of
+    from entropie.engine.spark.costs import people_per_event as expected
+    from entropie.engine.spark.costs import plan as projected
     from entropie.errors import InvalidParameter
     from entropie.theory import checks
 

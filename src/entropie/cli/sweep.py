@@ -20,8 +20,8 @@ from entropie.cli.windows import shown_bits
 from entropie.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
-    from entropie.levers.lever import Lever
-    from entropie.levers.sweep import Sweep, SweepRow
+    from entropie.mitigate.lever import Lever
+    from entropie.mitigate.sweep import Sweep, SweepRow
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _NAMES = {
@@ -122,8 +122,8 @@ def sweep(
     entropie sweep checkins.parquet --user user --item venue --time time --category kind --thin 0.5,0.1
     """
     from entropie.errors import InvalidInput
-    from entropie.levers.lever import Lever
-    from entropie.levers.sweep import sweep as run
+    from entropie.mitigate.lever import Lever
+    from entropie.mitigate.sweep import sweep as run
 
     if not events:
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")

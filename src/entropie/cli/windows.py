@@ -11,8 +11,8 @@ from entropie.cli import output
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from entropie.levers.windows import Window
     from entropie.measures.divergence import Divergence
+    from entropie.mitigate.windows import Window
 
 window_option = click.option(
     "--window", metavar="LENGTH", help="Also attack each window of time apart, such as 24h, 30d or 1w."

@@ -1,0 +1,1 @@
+"""The pipeline of blocks and its drivers: this machine, and Spark."""

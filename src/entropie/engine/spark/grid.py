@@ -1,0 +1,420 @@
+"""The attack on Spark: models from blocks, own scores, a grid of cells, merged and measured where the data are.
+
+    blocks --models--> user rows, target rows --own scores--> targets --cells--> laws, results of targets
+                                                                   --merged over user blocks--> measured, one task each
+
+A cell is one user block against one target block: one call of `score_block`, the function that runs on one machine too.
+All sums are whole numbers, so that no cut into blocks and no order of merging changes a bit of the result.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from entropie.attack.index import Extent, Units, arrange, build_index, genuine_scores
+from entropie.attack.keyed import KeyedRows, match_keys, target_keys, user_keys
+from entropie.attack.matchers import largest_weight
+from entropie.attack.measured import FIRST_EVENT_MATCHERS, AttackSpec, Training
+from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
+from entropie.attack.scoring import atoms_of, law_size, level_hint, needs_atoms, outcome_of, pilot_size, score_block
+from entropie.engine.spark.blocks import SplitRule, opened_block, pieces
+from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened, replicated
+from entropie.engine.spark.plans import Kept
+from entropie.engine.spark.progress import Tell, watched
+from entropie.engine.spark.settings import Grid
+from entropie.engine.spark.statistics import Populations
+from entropie.measures.summary import Measures, measure_outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Attacked", "attack_blocks"]
+
+_USERS, _TARGETS, _EXTENT, _PILOT = range(4)
+_CANDIDATES = 2  # the second best tells how clear the best is
+_PILOT_VALUES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """What an attack amounts to, and the seconds that its cells took on all cores together."""
+
+    measures: Measures
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What all tasks of some attacks share."""
+
+    rule: SplitRule
+    grid: Grid
+    populations: Populations
+    models: tuple[tuple[str, Training], ...]
+    specs: tuple[AttackSpec, ...]
+    people: int
+    pilot: int  # targets whose place by content is below are the pilot's
+    single: bool  # no target has more than one event
+
+    def model_of(self, attack: int) -> int:
+        """The model that an attack uses."""
+        return self.models.index((self.specs[attack].matcher, self.specs[attack].training))
+
+    def attacks_of(self, model: int) -> list[int]:
+        """The attacks that use a model."""
+        return [attack for attack in range(len(self.specs)) if self.model_of(attack) == model]
+
+    @property
+    def max_values(self) -> int:
+        """Values that a law keeps: chosen by the number of all people, not of a block."""
+        return law_size(self.people)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """What is known of an attack's scores before they are counted: their unit, frequent values, a level to begin at."""
+
+    units: Units
+    atoms: NDArray[np.int64]
+    level: int
+
+
+def attack_blocks(
+    blocks: DataFrame,
+    rule: SplitRule,
+    grid: Grid,
+    populations: Populations,
+    specs: Sequence[AttackSpec],
+    *,
+    single: bool,
+    seed: int,
+    replicates: int,
+    tell: Tell | None = None,
+) -> list[Attacked]:
+    """Run attacks together on blocks as `block_boxes` makes them, gathered by user block."""
+    models = tuple(dict.fromkeys((spec.matcher, spec.training) for spec in specs))
+    people = populations.users
+    some = pilot_size(people) if needs_atoms(people, people) else 0
+    job = _Job(rule, grid, populations, models, tuple(specs), people, some, single)
+    kept = Kept()
+    try:
+        with watched(blocks.sparkSession, tell, "building models"):
+            rows = kept.keep(blocks.mapInArrow(in_boxes(partial(_model_boxes, job=job)), SCHEMA))
+            units = _units(rows, job)
+        users = rows.where(f"side = {_USERS}")
+        with watched(blocks.sparkSession, tell, "own scores"):
+            owned = kept.keep(_with_own_scores(rows, users, job, units))
+            scales = _scales(users, owned, job, units)
+        with watched(blocks.sparkSession, tell, f"scoring {len(job.models) * grid.cells} cells"):
+            found = _measured(_cells(users, owned, job, scales), job, scales, seed, replicates).collect()
+    finally:
+        kept.release()
+    # Written by `_measure_boxes`, a task of this very job.
+    results = {row["attack"]: Attacked(pickle.loads(bytes(row["measures"])), row["seconds"]) for row in found}
+    return [results[number] for number in range(len(specs))]
+
+
+def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job) -> Iterator[Box]:
+    """Build the rows of a block for every model: users by (model, block), targets by (attack, block of their label)."""
+    block = opened_block(in_order(opened(batches)), job.rule)
+    if block is None:
+        return
+    blocks = job.grid.user_blocks
+    own = int(job.grid.user_block(block.people[:1])[0])
+    for model, (name, training) in enumerate(job.models):
+        if job.single and name in FIRST_EVENT_MATCHERS:
+            name = "visit"  # one event is scored by the visit vector alone, on one machine too
+        population = job.populations.of(name, block, training)
+        users = user_keys(name, block.training(training), block.codes, population)
+        targets = target_keys(name, block.target, block.codes, population)
+        yield from _row_boxes(model * blocks + own, _USERS, own << 32, users, (block.people,))
+        extent = Extent.of_users(users, users.term).merge(Extent.of_targets(targets, targets.term))
+        extent = extent.merge(Extent(weight=largest_weight(name)))
+        yield Box(model, _EXTENT, own, (extent.weight, extent.target, extent.penalty, extent.size))
+        for attack in job.attacks_of(model):
+            labels = block.labels if job.specs[attack].exchanged else block.people
+            home = job.grid.user_block(labels)
+            for number in np.unique(home):
+                chosen = np.flatnonzero(home == number)
+                key = attack * blocks + int(number)
+                yield from _row_boxes(
+                    key, _TARGETS, own << 32, targets.take(chosen), (labels[chosen], block.places[chosen])
+                )
+
+
+def _row_boxes(
+    key: int, side: int, part: int, rows: KeyedRows, columns: tuple[NDArray[np.int64], ...]
+) -> Iterator[Box]:
+    """Rows and what stands beside each of them, cut so that they fit boxes."""
+    for number, begin, end in pieces(key, side, part, rows.offsets, 16):
+        run = slice(rows.offsets[begin], rows.offsets[end])
+        term = None if rows.term is None else rows.term[begin:end]
+        offsets = rows.offsets[begin : end + 1] - rows.offsets[begin]
+        beside = (column[begin:end] for column in columns)
+        yield Box(key, side, number, (*beside, offsets, rows.keys[run], rows.weights[run], term))
+
+
+def _joined(boxes: Sequence[Box], columns: int) -> tuple[list[NDArray[np.int64]], KeyedRows]:
+    """Put rows together from their boxes, and the columns beside them."""
+    beside = [np.concatenate([box.arrays[place] for box in boxes]) for place in range(columns)]
+    return beside, KeyedRows.concat([KeyedRows(*box.arrays[columns:]) for box in boxes])
+
+
+def _units(rows: DataFrame, job: _Job) -> list[Units]:
+    """Choose the unit of every model's scores from the largest weights of all blocks."""
+    extents = [Extent() for _ in job.models]
+    for row in rows.where(f"side = {_EXTENT}").collect():
+        extents[row["key"]] = extents[row["key"]].merge(Extent(*pickle.loads(bytes(row["payload"]))))
+    return [extent.units() for extent in extents]
+
+
+def _with_own_scores(rows: DataFrame, users: DataFrame, job: _Job, units: list[Units]) -> DataFrame:
+    """Give every target the score of the person it belongs to: boxes by (attack, target block), and the pilot's.
+
+    Where people are as they are, a block has both at hand. Exchanged targets must go to the block of their person.
+    """
+    here = rows.mapInArrow(in_boxes(partial(_owned_here, job=job, units=units)), SCHEMA)
+    attacks = [[a for a in job.attacks_of(model) if job.specs[a].exchanged] for model in range(len(job.models))]
+    if not any(attacks):
+        return here
+    blocks = job.grid.user_blocks
+    places = f"element_at({_sql_arrays(attacks)}, cast(key div {blocks} as int) + 1)"
+    candidates = replicated(users, f"transform({places}, a -> a * {blocks} + key % {blocks})")
+    listed = ", ".join(str(attack) for row in attacks for attack in row)
+    wanted = rows.where(f"side = {_TARGETS} and key div {blocks} in ({listed})")
+    met = gathered(candidates.unionByName(wanted), len(job.specs) * blocks)
+    return here.unionByName(met.mapInArrow(in_boxes(partial(_owned, job=job, units=units)), SCHEMA))
+
+
+def _sql_arrays(lists: Sequence[Sequence[int]]) -> str:
+    inner = ", ".join("array(" + ", ".join(f"{number}L" for number in row) + ")" for row in lists)
+    return f"array({inner})"
+
+
+def _owned_here(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[Box]:
+    """The targets of a block's own people, all models one after the other."""
+    held: dict[tuple[int, int], list[Box]] = {}
+    for box in opened(batches):
+        held.setdefault((box.side, box.key), []).append(box)
+    for (side, key), asked in held.items():
+        attack, block = divmod(key, job.grid.user_blocks)
+        if side == _TARGETS and not job.specs[attack].exchanged:
+            model = job.model_of(attack)
+            yield from _own_boxes(attack, block, held[_USERS, model * job.grid.user_blocks + block], asked, job, units)
+
+
+def _owned(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[Box]:
+    """The targets of one attack that belong to one block's people, wherever they come from."""
+    boxes = list(in_order(opened(batches)))
+    asked = [box for box in boxes if box.side == _TARGETS]
+    if asked:
+        users = [box for box in boxes if box.side == _USERS]
+        yield from _own_boxes(*divmod(asked[0].key, job.grid.user_blocks), users, asked, job, units)
+
+
+def _own_boxes(
+    attack: int, block: int, candidates: list[Box], asked: list[Box], job: _Job, units: list[Units]
+) -> Iterator[Box]:
+    (people,), users = _joined(candidates, 1)
+    (labels, places), targets = _joined(asked, 2)
+    order = np.argsort(labels, kind="stable")
+    labels, places, targets = labels[order], places[order], targets.take(order)
+    if not np.array_equal(labels, people):
+        raise AssertionError("Every person of a block has one target.")
+    known, wanted = match_keys(users, targets)
+    genuine = genuine_scores(known, wanted, users.term, targets.term, units[job.model_of(attack)])
+    home = job.grid.target_block(labels)
+    for number in np.unique(home):
+        chosen = np.flatnonzero(home == number)
+        columns = (labels[chosen], genuine[chosen])
+        yield from _row_boxes(
+            attack * job.grid.target_blocks + int(number), _TARGETS, block << 32, targets.take(chosen), columns
+        )
+    pilot = np.flatnonzero(places < job.pilot)
+    if pilot.size:
+        yield from _row_boxes(attack, _PILOT, block << 32, targets.take(pilot), (labels[pilot], genuine[pilot]))
+
+
+def _scales(users: DataFrame, owned: DataFrame, job: _Job, units: list[Units]) -> list[_Scale]:
+    """Find the frequent values of every attack's scores from the pilot's targets against everybody."""
+    mine = [units[job.model_of(attack)] for attack in range(len(job.specs))]
+    zero = np.zeros(1, np.int64)
+    short = [job.single and spec.matcher in FIRST_EVENT_MATCHERS for spec in job.specs]
+    plain = [_Scale(unit, zero if one else np.empty(0, np.int64), 0) for unit, one in zip(mine, short, strict=True)]
+    if not job.pilot or all(short):
+        return plain
+    blocks = job.grid.user_blocks
+    attacks = [job.attacks_of(model) for model in range(len(job.models))]
+    places = f"element_at({_sql_arrays(attacks)}, cast(key div {blocks} as int) + 1)"
+    candidates = replicated(users, f"transform({places}, a -> a * {blocks} + key % {blocks})")
+    asked = replicated(
+        owned.where(f"side = {_PILOT}"), f"transform(sequence(0, {blocks - 1}), b -> key * {blocks} + b)"
+    )
+    cells = gathered(candidates.unionByName(asked), len(job.specs) * blocks).mapInArrow(
+        in_boxes(partial(_pilot_cell, job=job, units=units)), SCHEMA
+    )
+    rows = gathered(cells, len(job.specs)).mapInArrow(
+        partial(_pilot_atoms, job=job, units=units), "attack int, atoms binary, level int"
+    )
+    found = {row["attack"]: (np.frombuffer(bytes(row["atoms"]), np.int64), row["level"]) for row in rows.collect()}
+    return [
+        scale if one else _Scale(scale.units, *found[attack])
+        for attack, (scale, one) in enumerate(zip(plain, short, strict=True))
+    ]
+
+
+def _scored(
+    people: NDArray[np.int64],
+    users: KeyedRows,
+    labels: NDArray[np.int64],
+    genuine: NDArray[np.int64],
+    targets: KeyedRows,
+    scale: _Scale,
+    *,
+    candidates: int,
+    max_values: int,
+) -> Partial:
+    """Score a block of users for a block of targets: what a cell is."""
+    known, wanted = match_keys(users, targets)
+    index, asked = build_index(
+        known,
+        wanted,
+        units=scale.units,
+        genuine=genuine,
+        penalty=users.term,
+        sizes=targets.term,
+        people=people,
+        ids=labels,
+    )
+    index = replace(index, atoms=scale.atoms)
+    return score_block(index, arrange(index, asked), candidates=candidates, max_values=max_values, level=scale.level)
+
+
+def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[Box]:
+    boxes = list(in_order(opened(batches)))
+    asked = [box for box in boxes if box.side == _PILOT]
+    if not asked:
+        return
+    attack, block = divmod(asked[0].key, job.grid.user_blocks)
+    (people,), users = _joined([box for box in boxes if box.side == _USERS], 1)
+    (labels, genuine), targets = _joined(asked, 2)
+    scale = _Scale(units[job.model_of(attack)], np.empty(0, np.int64), 0)
+    found = _scored(people, users, labels, genuine, targets, scale, candidates=1, max_values=_PILOT_VALUES)
+    yield Box(attack, 0, block, (found,))
+
+
+def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[pa.RecordBatch]:
+    boxes = list(in_order(opened(batches)))
+    if not boxes:
+        return
+    attack = boxes[0].key
+    unit = units[job.model_of(attack)]
+    merged = merge_users([box.arrays[0] for box in boxes], unit.tolerance)
+    atoms = atoms_of(unit, merged)
+    level = level_hint(merged, job.max_values, atoms)
+    yield pa.RecordBatch.from_arrays(
+        [pa.array([attack], pa.int32()), pa.array([atoms.tobytes()], pa.binary()), pa.array([level], pa.int32())],
+        names=["attack", "atoms", "level"],
+    )
+
+
+def _cells(users: DataFrame, owned: DataFrame, job: _Job, scales: list[_Scale]) -> DataFrame:
+    """The grid: cell (model, i, j) holds user block i and target block j of every attack that uses the model."""
+    blocks, splits = job.grid.user_blocks, job.grid.target_blocks
+    candidates = replicated(users, f"transform(sequence(0, {splits - 1}), j -> key * {splits} + j)")
+    model = "element_at(array(" + ", ".join(str(job.model_of(a)) for a in range(len(job.specs))) + "), cast(key div "
+    model += f"{splits} as int) + 1)"
+    asked = replicated(
+        owned.where(f"side = {_TARGETS}").selectExpr(
+            "key", f"cast(1 + key div {splits} as int) as side", "part", "payload"
+        ),
+        f"transform(sequence(0, {blocks - 1}), i -> ({model} * {blocks} + i) * {splits} + key % {splits})",
+    )
+    met = gathered(candidates.unionByName(asked), len(job.models) * blocks * splits)
+    return met.mapInArrow(in_boxes(partial(_cell, job=job, scales=scales)), SCHEMA)
+
+
+def _cell(batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale]) -> Iterator[Box]:
+    """Score one cell; its law goes to its attack (side 0), its targets to their block (side 1)."""
+    boxes = list(in_order(opened(batches)))
+    if not boxes or boxes[0].side != _USERS:
+        return
+    blocks, splits = job.grid.user_blocks, job.grid.target_blocks
+    rest, split = divmod(boxes[0].key, splits)
+    block = rest % blocks
+    (people,), users = _joined([box for box in boxes if box.side == _USERS], 1)
+    for side in sorted({box.side for box in boxes} - {_USERS}):
+        begun = time.perf_counter()
+        attack = side - 1
+        (labels, genuine), targets = _joined([box for box in boxes if box.side == side], 2)
+        candidates = min(_CANDIDATES, job.people)
+        found = _scored(
+            people, users, labels, genuine, targets, scales[attack], candidates=candidates, max_values=job.max_values
+        )
+        yield Box(len(job.specs) * splits + attack, 0, block * splits + split, (found.law, time.perf_counter() - begun))
+        bare = replace(found, law=LawPart.empty(scales[attack].atoms.size, job.max_values))
+        yield Box(attack * splits + split, 1, block, (bare,))
+
+
+def _measured(cells: DataFrame, job: _Job, scales: list[_Scale], seed: int, replicates: int) -> DataFrame:
+    """Merge results of targets over user blocks, then measure every attack in one task."""
+    splits, attacks = job.grid.target_blocks, len(job.specs)
+    merged = gathered(cells, attacks * (splits + 1)).mapInArrow(
+        in_boxes(partial(_merge_boxes, job=job, scales=scales)), SCHEMA
+    )
+    return gathered(merged, attacks).mapInArrow(
+        partial(_measure_boxes, job=job, scales=scales, seed=seed, replicates=replicates),
+        "attack int, seconds double, measures binary",
+    )
+
+
+def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale]) -> Iterator[Box]:
+    """One attack's laws, merged as they come; or one target block's results, merged over user blocks."""
+    splits = job.grid.target_blocks
+    law: LawPart | None = None
+    seconds = 0.0
+    held: list[Partial] = []
+    key = -1
+    for box in in_order(opened(batches)):
+        key = box.key
+        if box.side == 0:
+            law = box.arrays[0] if law is None else merge_laws((law, box.arrays[0]))
+            seconds += box.arrays[1]
+        else:
+            held.append(box.arrays[0])
+    if law is not None:
+        yield Box(key - len(job.specs) * splits, 0, 0, (law, seconds))
+    if held:
+        attack, split = divmod(key, splits)
+        yield Box(attack, 1, split, (merge_users(held, scales[attack].units.tolerance),))
+
+
+def _measure_boxes(
+    batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale], seed: int, replicates: int
+) -> Iterator[pa.RecordBatch]:
+    """Everything of one attack, as one machine would have it, measured by the same function."""
+    boxes = list(in_order(opened(batches)))
+    if not boxes:
+        return
+    attack = boxes[0].key
+    law, seconds = boxes[0].arrays
+    results = [box.arrays[0] for box in boxes[1:]]
+    outcome = outcome_of(scales[attack].units, scales[attack].atoms, replace(merge_partials(results), law=law))
+    measures = measure_outcome(outcome, users=job.people, seed=seed, replicates=replicates)
+    yield pa.RecordBatch.from_arrays(
+        [
+            pa.array([attack], pa.int32()),
+            pa.array([seconds], pa.float64()),
+            pa.array([pickle.dumps(measures, protocol=5)], pa.binary()),
+        ],
+        names=["attack", "seconds", "measures"],
+    )

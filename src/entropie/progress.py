@@ -1,0 +1,23 @@
+"""How long work tells where it stands: one type, from the readers to the terminal."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+__all__ = ["Progress", "silent", "under"]
+
+
+class Progress(Protocol):
+    """Called with what is being done and the share of it that is done, from 0 to 1."""
+
+    def __call__(self, stage: str, share: float, /) -> None:
+        """Tell."""
+
+
+def silent(stage: str, share: float, /) -> None:
+    """Tell nobody."""
+
+
+def under(progress: Progress, title: str) -> Progress:
+    """The progress of a part: its stages are shown under a title, as `reading: sort`."""
+    return lambda stage, share: progress(f"{title}: {stage}", share)

@@ -1,0 +1,435 @@
+"""The job as one frozen value, checked once: where events come from, which people, how they are split, who attacks,
+what is wanted, who answers for it, what is written, how to run.
+
+Command line, Python and a TOML file all make this value (`Request.of`, `Request.read`). Every option is declared here
+and nowhere else: its name, its kind, its default and the line that explains it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.progress import Progress, silent
+from entropie.quantities import read_bytes, read_count, read_share
+from entropie.theory import checks
+
+__all__ = [
+    "About",
+    "Attackers",
+    "Kind",
+    "Limits",
+    "Option",
+    "Output",
+    "People",
+    "Request",
+    "Run",
+    "Source",
+    "SplitRule",
+    "converted",
+    "option_of",
+]
+
+Kind = Literal["text", "texts", "choice", "count", "counts", "number", "share", "bytes", "flag", "path", "date"]
+LARGEST_THREADS = 256
+REPLICATES = 1000
+"""Bootstrap replicates behind an interval."""
+
+
+class Option(NamedTuple):
+    """What a person sees of a field: one line, the kind of value, and how the command line spells it."""
+
+    help: str
+    kind: Kind
+    metavar: str | None = None
+    spelled: str | None = None  # --name, where it is not the field's own
+    choices: tuple[str, ...] = ()
+
+
+def _option(
+    default: Any, help: str, kind: Kind = "text", metavar: str | None = None, *,
+    spelled: str | None = None, choices: tuple[str, ...] = (),
+) -> Any:  # fmt: skip
+    return field(default=default, metadata={"option": Option(help, kind, metavar, spelled, choices)})
+
+
+def option_of(declared: dataclasses.Field[Any]) -> Option | None:
+    """What a person sees of a field; None for what only Python can give."""
+    return declared.metadata.get("option")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the events come from and how their columns are read.
+
+    events   a path (file, folder, pattern), anything with `__arrow_c_stream__`, or a Spark DataFrame
+    name     what messages and reports call it, where it has no path
+    header   whether text begins with a line of names; told from that line if None
+    """
+
+    events: Any = None
+    name: str | None = None
+    header: bool | None = None
+    user: str | None = _option(None, "Column that holds the person.", metavar="C")
+    item: str | None = _option(None, "Column that holds the item.", metavar="C")
+    time: str | None = _option(None, "Column that holds the time; without one, rows are in order.", metavar="C")
+    rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
+    min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
+    preset: str | None = _option(None, "A published data set: its columns and rules.", metavar="NAME")
+    grid: str | None = _option(None, "Size of a map cell, such as 500m, for coordinates.", metavar="SIZE")
+    order: str | None = _option(None, "Column that orders rows of equal time (Spark tables).", metavar="C")
+    max_dirty_share: float = _option(0.01, "Allowed share of unreadable rows.", "share", "SHARE")
+
+    def __post_init__(self) -> None:
+        if self.min_rating is not None:
+            checks.real_number("min_rating", self.min_rating, "a finite number", -1e308, 1e308)
+        checks.real_number("max_dirty_share", self.max_dirty_share, "a share from 0 to 1", 0.0, 1.0)
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The column named for each role."""
+        return {role: getattr(self, role) for role in ("user", "item", "time", "rating")}
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Which people are assessed."""
+
+    min_events: int = _option(10, "Exclude people with fewer events.", "count", "N")
+    sample: int | None = _option(None, "Assess N people, chosen by a hash of their id.", "count", "N")
+
+    def __post_init__(self) -> None:
+        checks.whole_number("min_events", self.min_events, at_least=0)
+        if self.sample is not None:
+            checks.whole_number("sample", self.sample, at_least=2)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRule:
+    """How each trace is split into what the attacker knows and what is attacked.
+
+    Rule `halves`: the attacker knows the first half, the second is attacked. Rule `history` (the paper's rating
+    history): the whole trace is attacked, the attacker knows its first events. Maximum knowledge is of the attacked
+    events themselves.
+    """
+
+    rule: Literal["halves", "history"] = _option(
+        "halves", "Attack the second half of each trace, or all of it.", "choice", choices=("halves", "history")
+    )
+    knowledge: Literal["partial", "maximum"] = _option(
+        "partial", "The attacker knows other events, or the attacked ones.", "choice", choices=("partial", "maximum")
+    )
+    train_events: int | None = _option(None, "The attacker knows the first N events only.", "count", "N")
+    target_events: int | None = _option(None, "Attack the first N events only.", "count", "N")
+
+    def __post_init__(self) -> None:
+        if self.rule not in ("halves", "history"):
+            raise InvalidParameter.of("rule", "halves or history", self.rule)
+        if self.knowledge not in ("partial", "maximum"):
+            raise InvalidParameter.of("knowledge", "partial or maximum", self.knowledge)
+        for name in ("train_events", "target_events"):
+            if getattr(self, name) is not None:
+                checks.whole_number(name, getattr(self, name), at_least=1)
+        if self.rule == "history" and self.knowledge == "partial" and self.train_events is None:
+            raise InvalidParameter.of("train_events", "given under rule history with partial knowledge", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Attackers:
+    """Which attackers are run.
+
+    matchers       the ways to compare traces; all of them where empty
+    known_events   numbers of events to show weaker attackers for; None: chosen by the plan
+    control        also attack with identities shuffled, where there is nothing to find
+    """
+
+    matchers: tuple[str, ...] = _option((), "Matcher to run; may be repeated. [all]", "texts", "M", spelled="matcher")
+    known_events: tuple[int, ...] | None = _option(
+        None, "Also an attacker who knows N events; may be repeated.", "counts", "N"
+    )
+    control: bool = _option(True, "Skip the control with shuffled identities.", "flag", spelled="no-control")
+    converge: bool = _option(False, "Also show information against number of people.", "flag")
+    window: str | None = _option(None, "Also attack each window of time apart, such as 30d.", metavar="LENGTH")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matchers", tuple(dict.fromkeys(self.matchers)))
+        if self.known_events is not None:
+            for known in self.known_events:
+                checks.whole_number("known_events", known, at_least=1)
+            object.__setattr__(self, "known_events", tuple(sorted(set(self.known_events))))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the risk is judged against, what is declared for that, and which protection is wanted."""
+
+    profile: str | None = _option(None, "Judge the risk against this published limit.", metavar="NAME")
+    limit: float | None = _option(None, "Judge it against a limit of your own, such as 10%.", "share", "SHARE")
+    limit_name: str | None = _option(None, "Where the limit of your own comes from.", metavar="TEXT")
+    fail_on: Literal["average", "worst"] | None = _option(
+        None, "Judge all people on average, or the most exposed.", "choice", choices=("average", "worst")
+    )
+    waiver: Path | None = _option(None, "Waiver for a limit that is not met (TOML).", "path", "FILE")
+    attacker: str | None = _option(None, "Declare who might try.", metavar="TEXT")
+    population: int | None = _option(None, "Declare how many people there are to tell apart.", "count", "N")
+    context: str | None = _option(None, "Declare how the data are released.", metavar="TEXT")
+    attempt_probability: float | None = _option(None, "Declare how likely an attempt is.", "share", "P")
+    review_date: datetime.date | None = _option(
+        None, "When to review. [in a year, or when a waiver ends]", "date", "DATE"
+    )
+    protect: float | None = _option(None, "Find noise that gives every attacker this error rate.", "share", "ERROR")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Who answers for the assessment, for the sign-off of its report."""
+
+    title: str | None = _option(None, "Title of the report.", metavar="TEXT")
+    organisation: str | None = _option(None, "Organisation that holds the data.", metavar="TEXT")
+    author: str | None = _option(None, "Who made the assessment.", metavar="TEXT")
+    purpose: str | None = _option(None, "What the data are released for.", metavar="TEXT")
+    recipient: str | None = _option(None, "Who will receive the data.", metavar="TEXT")
+    data_version: str | None = _option(None, "Version or extract of the data.", metavar="TEXT")
+
+    def to_json(self) -> dict[str, str | None]:
+        """The documented object `about`."""
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is written."""
+
+    out: Path = _option(Path("entropie-out"), "Folder for assessment.json and report.html.", "path", "DIR")
+    report: bool = _option(True, "Write no report.html.", "flag", spelled="no-report")
+    metrics: Path | None = _option(None, "Also write the numbers for Prometheus.", "path", "FILE")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How the job runs. Nothing here but `seed` and `replicates` changes a number."""
+
+    seed: int = _option(0, "Seed of everything drawn at random.", "count", "S")
+    replicates: int = REPLICATES
+    threads: int | None = _option(None, "Threads to use. [all cores]", "count", "N")
+    memory: int | None = _option(None, "Memory to fill before spilling to disk, such as 4GB.", "bytes", "SIZE")
+    engine: Literal["local", "spark"] = _option(
+        "local", "Run on this machine, or on a Spark cluster.", "choice", choices=("local", "spark")
+    )
+    master: str | None = _option(None, "Spark master, such as spark://host:7077 or local[4].", metavar="URL")
+    partitions: int | None = None
+    block_users: int | None = None
+    spark: Any = field(default=None, compare=False, repr=False)
+    progress: Progress = field(default=silent, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        checks.whole_number("seed", self.seed, at_least=0)
+        checks.whole_number("replicates", self.replicates, at_least=2)
+        if self.threads is not None:
+            checks.whole_number("threads", self.threads, at_least=1, at_most=LARGEST_THREADS)
+        if self.engine not in ("local", "spark"):
+            raise InvalidParameter.of("engine", "local or spark", self.engine)
+        if self.master is not None and self.engine != "spark":
+            raise InvalidParameter(f"{option('master')} goes with {option('engine')} spark, and only there.")
+        for name in ("partitions", "block_users", "memory"):
+            if getattr(self, name) is not None:
+                checks.whole_number(name, getattr(self, name), at_least=1)
+
+
+Section = TypeVar("Section", Source, People, SplitRule, Attackers, Limits, About, Output, Run)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One assessment, fully described."""
+
+    source: Source
+    people: People = People()
+    split: SplitRule = SplitRule()
+    attackers: Attackers = Attackers()
+    verdict: Limits = Limits()
+    about: About = About()
+    output: Output = Output()
+    run: Run = Run()
+
+    @classmethod
+    def of(cls, events: object, options: Mapping[str, Any]) -> Request:
+        """Make the job from options by name; an option that is None keeps its default."""
+        given = {name: value for name, value in options.items() if value is not None}
+        sections: dict[str, Any] = {}
+        for section in fields(cls):
+            kind = _KINDS[section.name]
+            mine = {f.name: _given(f, given.pop(f.name)) for f in fields(kind) if f.name in given}
+            sections[section.name] = kind(**({"events": events, **mine} if kind is Source else mine))
+        if given:
+            raise InvalidParameter(f"Unknown option {', '.join(map(repr, given))}.")
+        return cls(**sections)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Request:
+        """Read the job from a TOML file with a table per section; `options` overrule it by name."""
+        values = _read_toml(Path(path))
+        merged: dict[str, Any] = {}
+        for name, table in values.items():
+            if name not in _KINDS or not isinstance(table, dict):
+                raise InvalidInput(f"Configuration {path} may have the tables {_listed(_KINDS)}, got `{name}` instead.")
+            known = {f.name for f in fields(_KINDS[name]) if option_of(f) is not None or f.name in _ALSO_WRITTEN}
+            for key, value in table.items():
+                if key not in known:
+                    raise InvalidInput(
+                        f"Table `{name}` of {path} may have {_listed(sorted(known))}, got `{key}` instead."
+                    )
+                merged[key] = value
+        merged |= {name: value for name, value in (options or {}).items() if value is not None}
+        return cls.of(merged.pop("events", None), merged)
+
+    def to_toml(self) -> str:
+        """The job as a TOML file that `read` reads: what was set, not what is the default anyway."""
+        blocks = []
+        for section in fields(self):
+            value = getattr(self, section.name)
+            lines = [
+                f"{f.name} = {_toml(getattr(value, f.name))}"
+                for f in fields(value)
+                if (option_of(f) is not None or f.name in _ALSO_WRITTEN) and _is_set(value, f)
+            ]
+            if lines:
+                blocks.append("\n".join([f"[{section.name}]", *lines]))
+        return "\n\n".join(blocks) + "\n"
+
+
+_KINDS: dict[str, Any] = {
+    "source": Source,
+    "people": People,
+    "split": SplitRule,
+    "attackers": Attackers,
+    "verdict": Limits,
+    "about": About,
+    "output": Output,
+    "run": Run,
+}
+_ALSO_WRITTEN = ("events", "replicates", "partitions", "block_users")
+
+
+def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) -> Any:
+    """A value of an option as its field holds it, read from text where it is text; says what it should be."""
+    try:
+        return _CONVERTERS[kind](value)
+    except (ValueError, TypeError, OverflowError):
+        rule = f"one of {', '.join(choices)}" if choices else _RULES[kind]
+        raise InvalidParameter.of(name, rule, value) from None
+
+
+def _given(declared: dataclasses.Field[Any], value: Any) -> Any:
+    shown = option_of(declared)
+    return value if shown is None else converted(declared.name, shown.kind, value, shown.choices)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value
+
+
+def _count(value: Any) -> int:
+    return read_count(value) if isinstance(value, str) else checks.whole_number("count", value, at_least=-(10**18))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    return read_share(value) if isinstance(value, str) else _number(value)
+
+
+def _bytes(value: Any) -> int:
+    return read_bytes(value) if isinstance(value, str) else checks.whole_number("size", value, at_least=1)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _date(value: Any) -> datetime.date:
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
+
+
+def _several(one: Any) -> Any:
+    return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
+
+
+_CONVERTERS: dict[Kind, Any] = {
+    "text": _text,
+    "texts": _several(_text),
+    "choice": lambda value: _text(value).lower(),
+    "count": _count,
+    "counts": _several(_count),
+    "number": _number,
+    "share": _share,
+    "bytes": _bytes,
+    "flag": _flag,
+    "path": Path,
+    "date": _date,
+}
+_RULES: dict[Kind, str] = {
+    "text": "a text that is not empty",
+    "texts": "a list of texts",
+    "choice": "a name",
+    "count": "a whole number, such as 1000, 1e6 or 1.4M",
+    "counts": "a list of whole numbers",
+    "number": "a number",
+    "share": "a share, such as 0.1 or 10%",
+    "bytes": "a size, such as 512MB or 4GB",
+    "flag": "true or false",
+    "path": "a path",
+    "date": "a date, such as 2027-01-31",
+}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidInput(f"Configuration {path} does not exist; `--print-config` writes one.") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidInput(f"Configuration {path} cannot be read: {problem}.") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise InvalidInput(f"Configuration {path} is not TOML: {problem}.") from None
+
+
+def _is_set(section: Any, declared: dataclasses.Field[Any]) -> bool:
+    value = getattr(section, declared.name)
+    return (
+        value is not None and value != declared.default and (declared.name != "events" or isinstance(value, str | Path))
+    )
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)

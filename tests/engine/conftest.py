@@ -1,0 +1,41 @@
+"""A real cluster on this machine: a standalone master and two workers, started from the installed PySpark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from entropie.engine.spark.session import connect, quiet, require
+from entropie.engine.spark.standalone import Standalone
+from entropie.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    try:
+        require()
+    except InvalidInput as missing:
+        pytest.skip(str(missing))
+    with Standalone(tmp_path_factory.mktemp("cluster"), workers=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: Standalone) -> Iterator[SparkSession]:
+    session = connect(cluster.master, memory="1g")
+    session.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_word_of_pandas() -> Iterator[None]:
+    with quiet():
+        yield

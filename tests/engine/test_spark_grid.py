@@ -1,0 +1,426 @@
+"""The grid without Spark: the functions that tasks run, chained by hand, give what one machine measures to the bit."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from entropie.attack import pitman_yor, scoring
+from entropie.attack.chance import scattered
+from entropie.attack.features import length_histogram
+from entropie.attack.index import Extent
+from entropie.attack.matchers import MATCHERS
+from entropie.attack.measured import AttackSpec, LocalEngine, Models, Training
+from entropie.attack.pitman_yor import PitmanYor, first_settings, hour_shares, usual_length
+from entropie.attack.population import Population, smoothing_from
+from entropie.data.split import Split, halves_of, split_traces
+from entropie.data.traces import Traces
+from entropie.engine.spark import blocks as cluster_blocks
+from entropie.engine.spark import exchange, statistics
+from entropie.engine.spark import grid as cells
+from entropie.engine.spark.blocks import Block, SplitRule, opened_block, people_boxes
+from entropie.engine.spark.boxes import Box, in_boxes, opened
+from entropie.engine.spark.settings import Grid
+from entropie.engine.spark.statistics import Populations
+from entropie.measures.summary import Measures
+
+HALVES = SplitRule("halves", "partial", None, None)
+Batches = list[pa.RecordBatch]
+Task = Callable[[Iterator[pa.RecordBatch]], Iterable[Any]]
+
+
+def drawn_traces(seed: int, users: int, *, items: int, longest: int, timed: bool) -> Traces:
+    """People with favourites, at hours of their own; some have a single event."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, longest, users, endpoint=True)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    person = np.repeat(np.arange(users), lengths)
+    own = (person * 7 + rng.integers(0, 3, person.size)) % items
+    chosen = np.where(rng.random(person.size) < 0.5, own, rng.integers(0, items, person.size)).astype(np.uint32)
+    times = None
+    if timed:
+        times = 86400 * np.arange(person.size) + 3600 * ((person * 5) % 24) + rng.integers(0, 7200, person.size)
+    return Traces(offsets, chosen, items, times)
+
+
+def rows_of(traces: Traces, cuts: Sequence[int]) -> Batches:
+    """One row per person, as reading makes them, in batches cut where told; a batch may be empty."""
+    offsets = pa.array(traces.offsets.astype(np.int32))
+    items = pa.ListArray.from_arrays(offsets, pa.array(traces.items.astype(np.int32)))
+    seconds = pa.nulls(traces.users, pa.list_(pa.int64()))
+    if traces.times is not None:
+        seconds = pa.ListArray.from_arrays(offsets, pa.array(traces.times))
+    whole = pa.RecordBatch.from_arrays(
+        [pa.array(np.arange(traces.users, dtype=np.int32)), items, seconds], names=["user", "items", "seconds"]
+    )
+    bounds = [0, *sorted(cuts), traces.users]
+    return [whole.slice(begin, end - begin) for begin, end in itertools.pairwise(bounds)]
+
+
+def boxed(make: Task, batches: Iterable[pa.RecordBatch]) -> list[Box]:
+    """Run a task that makes boxes; they are written and opened again, as between two tasks."""
+    return list(opened(in_boxes(make)(iter(batches))))
+
+
+def batched(boxes: Iterable[Box]) -> Batches:
+    return list(in_boxes(iter)(iter(boxes)))  # type: ignore[arg-type]
+
+
+def by_key(boxes: Iterable[Box]) -> dict[int, Batches]:
+    """What `gathered` does: the boxes of each key in the order of side and part."""
+    found: dict[int, list[Box]] = defaultdict(list)
+    for box in boxes:
+        found[box.key].append(box)
+    return {key: batched(sorted(mine, key=lambda box: box[:3])) for key, mine in found.items()}
+
+
+def in_one_order(boxes: Sequence[Box]) -> Sequence[Box]:
+    """Check that the order of boxes is settled by where they belong: no two of a key share side and part."""
+    assert len({box[:3] for box in boxes}) == len(boxes)
+    return boxes
+
+
+class Spread:
+    """People cut into blocks, and all that the driver asks of the blocks, in plain Python."""
+
+    def __init__(
+        self, traces: Traces, rule: SplitRule, grid: Grid, specs: Sequence[AttackSpec], cuts: Sequence[int], seed: int
+    ) -> None:
+        self.rule, self.grid, self.specs, self.seed = rule, grid, tuple(specs), seed
+        self.trainings: tuple[Training, ...] = tuple(dict.fromkeys((None, *(spec.training for spec in specs))))
+        self.rows = rows_of(traces, cuts)
+        self.timed = traces.times is not None
+        self.totals = self._totals()
+        boxes = [*self._facts(), *self._people()]
+        boxes += self._exchanged(by_key(boxes))
+        self.gathered = by_key(boxes)
+        self.blocks = {key: opened_block(opened(batches), rule) for key, batches in self.gathered.items()}
+        assert sorted(self.blocks) == list(range(grid.user_blocks))
+
+    def _people(self) -> Sequence[Box]:
+        make = partial(people_boxes, bounds=self.grid.users, rule=self.rule, side=1)
+        return in_one_order([box for batch in self.rows for box in boxed(make, [batch])])
+
+    def _totals(self) -> dict[tuple[int, int], NDArray[np.int64]]:
+        totals: dict[tuple[int, int], NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
+        for batch in statistics._item_rows(self.rows, rule=self.rule, trainings=self.trainings):
+            for row in batch.to_pylist():
+                totals[row["item"], row["training"]] += (row["events"], row["holders"])
+        return totals
+
+    def _facts(self) -> Iterator[Box]:
+        needed = {
+            (row["block"], row["item"])
+            for batch in self.rows
+            for found in statistics._needed_items([batch], rule=self.rule, bounds=self.grid.users)
+            for row in found.to_pylist()
+        }
+        for part, (block, item) in enumerate(sorted(needed)):
+            for place in (-1, *range(len(self.trainings))):
+                if (item, place) in self.totals:
+                    name = "attacked" if place < 0 else self.trainings[place]
+                    events, holders = self.totals[item, place]
+                    yield Box(block, 0, part, (name, *(np.array([value]) for value in (item, events, holders))))
+
+    def _exchanged(self, gathered: dict[int, Batches]) -> Sequence[Box]:
+        hashed = [
+            (row["hash"], row["user"])
+            for batches in gathered.values()
+            for batch in exchange._hashes(batches, rule=self.rule)
+            for row in batch.to_pylist()
+        ]
+        order = np.array([user for _, user in sorted(hashed)])
+        owner = order[scattered(np.arange(order.size), order.size, self.seed)]
+        place = np.empty(int(order.max()) + 1, np.int64)
+        place[order] = np.arange(order.size)
+        boxes = []
+        for number, (one, label) in enumerate(zip(owner, order, strict=True)):
+            key = int(self.grid.user_block(np.array([one]))[0])
+            boxes.append(Box(key, 2, number, (np.array([one]), np.array([label]), place[[one]])))
+        return boxes
+
+    def populations(self, split: Split) -> Populations:
+        """Settle smoothing and settings from the blocks, as `statistics.populations` does."""
+        everybody: list[Block] = [block for block in self.blocks.values() if block is not None]
+        events, holders = (
+            {
+                training: int(sum(value[column] for (_, at), value in self.totals.items() if at == place))
+                for place, training in enumerate(self.trainings)
+            }
+            for column in (0, 1)
+        )
+        smoothing: dict[Training, float] = {}
+        chosen: dict[Training, PitmanYor] = {}
+        hours: dict[Training, NDArray[np.float64] | None] = {}
+        first = first_settings(self.timed, split.train.users)
+        usual = usual_length(*length_histogram(split.target))
+        for training in self.trainings:
+            terms: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+            tuning = []
+            for block in everybody:
+                for batch in statistics._smoothing_rows(block, trainings=(training,)):
+                    for row in batch.to_pylist():
+                        terms[row["kind"]][row["key"]] += row["times"]
+                tuning += list(statistics._tuning_boxes(block, trainings=(training,)))
+            columns = [np.array(part) for found in terms for part in zip(*sorted(found.items()), strict=True)]
+            smoothing[training] = smoothing_from(*columns, events[training])
+            [batches] = by_key(in_one_order(tuning)).values()
+            [told] = statistics._tuned(batches, first=first, usual=usual)
+            chosen[training] = PitmanYor(**json.loads(told.column("settings")[0].as_py()))
+            hours[training] = None
+            if self.timed and chosen[training].uses_hours:
+                recency = ((training, chosen[training].recency),)
+                sums = sum(
+                    batch.column("sum").to_numpy()
+                    for block in everybody
+                    for batch in statistics._hour_rows(block, recency=recency)
+                )
+                hours[training] = hour_shares(sums)
+        return Populations(split.train.users, events, holders, smoothing, chosen, hours)
+
+    def measures(self, split: Split, replicates: int) -> list[Measures]:
+        """Everything from blocks to measures: models, units, own scores, pilot, cells, merged results."""
+        people = split.train.users
+        some = scoring.pilot_size(people) if scoring.needs_atoms(people, people) else 0
+        models = tuple(dict.fromkeys((spec.matcher, spec.training) for spec in self.specs))
+        single = int(np.diff(split.target.offsets).max()) == 1
+        job = cells._Job(self.rule, self.grid, self.populations(split), models, self.specs, people, some, single)
+        blocks, splits = self.grid.user_blocks, self.grid.target_blocks
+        by_block = [boxed(partial(cells._model_boxes, job=job), batches) for batches in self.gathered.values()]
+        rows = [box for made in by_block for box in made]
+        in_one_order(rows)
+        extents = [Extent() for _ in models]
+        for box in rows:
+            if box.side == cells._EXTENT:
+                extents[box.key] = extents[box.key].merge(Extent(*box.arrays))
+        units = [extent.units() for extent in extents]
+        users = [box for box in rows if box.side == cells._USERS]
+
+        def beside_attacks(boxes: Iterable[Box]) -> list[Box]:
+            return [
+                box._replace(key=attack * blocks + box.key % blocks)
+                for box in boxes
+                for attack in job.attacks_of(box.key // blocks)
+            ]
+
+        exchanged = [box for box in rows if box.side == cells._TARGETS and job.specs[box.key // blocks].exchanged]
+        met = [box for box in beside_attacks(users) if job.specs[box.key // blocks].exchanged]
+        own = partial(cells._owned, job=job, units=units)
+        here = partial(cells._owned_here, job=job, units=units)
+        owned = [box for made in by_block for box in boxed(here, batched(made))]
+        owned += [box for batches in by_key([*met, *exchanged]).values() for box in boxed(own, batches)]
+        in_one_order(owned)
+        scales = self._scales(job, units, beside_attacks(users), owned)
+
+        placed = [box._replace(key=box.key * splits + j) for box in users for j in range(splits)]
+        for box in owned:
+            if box.side == cells._TARGETS:
+                attack, j = divmod(box.key, splits)
+                for i in range(blocks):
+                    key = (job.model_of(attack) * blocks + i) * splits + j
+                    placed.append(box._replace(key=key, side=1 + attack))
+        scored = self._each(partial(cells._cell, job=job, scales=scales), placed)
+        merged = self._each(partial(cells._merge_boxes, job=job, scales=scales), scored)
+        last = partial(cells._measure_boxes, job=job, scales=scales, seed=self.seed, replicates=replicates)
+        found = {
+            batch.column("attack")[0].as_py(): pickle.loads(batch.column("measures")[0].as_py())
+            for batches in by_key(merged).values()
+            for batch in last(batches)
+        }
+        return [found[attack] for attack in range(len(self.specs))]
+
+    def _scales(self, job: Any, units: list[Any], users: list[Box], owned: Sequence[Box]) -> list[Any]:
+        blocks = self.grid.user_blocks
+        asked = [
+            box._replace(key=box.key * blocks + i) for box in owned if box.side == cells._PILOT for i in range(blocks)
+        ]
+        tried = self._each(partial(cells._pilot_cell, job=job, units=units), [*users, *asked])
+        scales = []
+        found = {}
+        for batches in by_key(tried).values():
+            for batch in cells._pilot_atoms(batches, job=job, units=units):
+                row = batch.to_pylist()[0]
+                found[row["attack"]] = np.frombuffer(row["atoms"], np.int64), row["level"]
+        for attack, spec in enumerate(self.specs):
+            short = job.single and spec.matcher in cells.FIRST_EVENT_MATCHERS
+            plain = (np.zeros(int(short), np.int64), 0)
+            scales.append(cells._Scale(units[job.model_of(attack)], *(plain if short else found.get(attack, plain))))
+        return scales
+
+    def _each(self, make: Task, boxes: Sequence[Box]) -> list[Box]:
+        made = [box for batches in by_key(in_one_order(boxes)).values() for box in boxed(make, batches)]
+        return list(in_one_order(made))
+
+
+@st.composite
+def cut_people(draw: st.DrawFn, codes: NDArray[np.int64], users: int) -> NDArray[np.int64]:
+    """Bounds of blocks: anywhere, so long as nobody's block is empty."""
+    inner = draw(st.sets(st.sampled_from(codes[1:].tolist()), max_size=6)) if codes.size > 1 else set()
+    return np.array([0, *sorted(inner), users], np.int64)
+
+
+RULES = [
+    HALVES,
+    SplitRule("halves", "partial", 1, None),
+    SplitRule("halves", "partial", 3, 2),
+    SplitRule("halves", "maximum", None, None),
+    SplitRule("history", "partial", None, 2),
+    SplitRule("history", "partial", 4, 3),
+]
+
+
+def split_of(traces: Traces, rule: SplitRule) -> Split:
+    return split_traces(
+        traces,
+        rule=rule.rule,
+        knowledge=rule.knowledge,
+        target_events=rule.target_events,
+        train_events=rule.train_events,
+    )
+
+
+SPECS = [
+    AttackSpec(name, training, exchanged)
+    for name in MATCHERS
+    for training, exchanged in ((None, False), (None, True), (1, False), (2, False), ("target", False))
+]
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(data=st.data())
+def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
+    users = data.draw(st.sampled_from([2, 3, 7, 20, 70]), label="users")
+    traces = drawn_traces(
+        data.draw(st.integers(0, 2**32), label="seed of the events"),
+        users,
+        items=data.draw(st.sampled_from([1, 5, 40]), label="items"),
+        longest=data.draw(st.sampled_from([2, 9, 30]), label="longest"),
+        timed=data.draw(st.booleans(), label="timed"),
+    )
+    rule = data.draw(st.sampled_from(RULES), label="rule")
+    if rule.rule == "halves":
+        assume(np.count_nonzero(np.diff(traces.offsets) > 1) > 1)
+    split = split_of(traces, rule)
+    specs = data.draw(st.lists(st.sampled_from(SPECS), min_size=1, max_size=4, unique=True), label="specs")
+    grid = Grid(
+        data.draw(cut_people(split.users, users), label="user bounds"),
+        data.draw(cut_people(split.users, users), label="target bounds"),
+    )
+    cuts = data.draw(st.lists(st.integers(0, users), max_size=5), label="batches")
+    seed = data.draw(st.integers(0, 5), label="seed")
+    values = data.draw(st.sampled_from([None, 4, 50]), label="values a law keeps")
+    tried = data.draw(st.sampled_from([2**20, 40]), label="values a pilot keeps")
+    with (
+        mock.patch.object(scoring, "MAX_VALUES", values or scoring.MAX_VALUES),
+        mock.patch.object(scoring, "PILOT_VALUES", tried),
+        mock.patch.object(cells, "_PILOT_VALUES", tried),
+        mock.patch.object(cluster_blocks, "LARGEST_BOX", data.draw(st.sampled_from([1 << 23, 300]), label="a box")),
+    ):
+        expected = LocalEngine.of(split, seed=seed, replicates=5, threads=1).measures(specs)
+        found = Spread(traces, rule, grid, specs, cuts, seed).measures(split, 5)
+    for spec, one, other in zip(specs, found, expected, strict=True):
+        assert one.to_json() == other.to_json(), spec
+
+
+@pytest.mark.parametrize("values", [4, 2**18])
+def test_one_event_is_scored_as_on_the_short_way(values: int) -> None:
+    """One machine scores it item by item, without a pilot; a grid scores pairs."""
+    rule = SplitRule("halves", "partial", 1, None)
+    traces = drawn_traces(4, 90, items=25, longest=30, timed=False)
+    split = split_of(traces, rule)
+    specs = [spec for spec in SPECS if spec.matcher in ("markov", "visit", "bayes")]
+    grid = Grid(np.array([0, 40, 90]), np.array([0, 20, 33, 90]))
+    with mock.patch.object(scoring, "MAX_VALUES", values):
+        expected = LocalEngine.of(split, seed=1, replicates=5, threads=1).measures(specs)
+        found = Spread(traces, rule, grid, specs, [10], 1).measures(split, 5)
+    for spec, one, other in zip(specs, found, expected, strict=True):
+        assert one.to_json() == other.to_json(), spec
+
+
+def test_people_to_tune_on_are_chosen_among_all_blocks() -> None:
+    traces = drawn_traces(4, 160, items=25, longest=30, timed=True)
+    split = split_of(traces, HALVES)
+    grid = Grid(np.array([0, 7, 120, 160]), np.array([0, 160]))
+    specs = [AttackSpec("pitman_yor")]
+    with (
+        mock.patch.object(pitman_yor, "TUNING_USERS", (50, 60)),
+        mock.patch.object(statistics, "TUNING_USERS", (50, 60)),
+    ):
+        expected = Population.of("pitman_yor", split.train, split.target)
+        found = Spread(traces, HALVES, grid, specs, [33], 0).populations(split)
+    assert found.settings[None] == expected.settings != first_settings(True, split.train.users)
+    assert found.hours[None] is not None
+    assert expected.hours is not None
+    assert found.hours[None].tolist() == expected.hours.tolist()
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_law_with_atoms_and_wide_cells_does_not_depend_on_the_grid(timed: bool) -> None:
+    """Beyond 512 people a pilot looks for frequent scores, and cells of the law grow: all constants as they are."""
+    traces = drawn_traces(11, 800, items=60, longest=40, timed=timed)
+    split = split_of(traces, HALVES)
+    outcome = Models.of("tfidf", split.train, split.target).attack(threads=1)
+    assert outcome.grid > 0
+    assert outcome.law.counts.max() > outcome.law.impostors / 256
+    specs = [AttackSpec(name, None, exchanged) for name in ("tfidf", "pitman_yor") for exchanged in (False, True)]
+    grid = Grid(np.array([0, 37, 600, 800]), np.array([0, 3, 250, 798, 800]))
+    expected = LocalEngine.of(split, seed=3, replicates=5, threads=1).measures(specs)
+    found = Spread(traces, HALVES, grid, specs, [100, 100, 411], 3).measures(split, 5)
+    for spec, one, other in zip(specs, found, expected, strict=True):
+        assert one.to_json() == other.to_json(), spec
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    users=st.integers(1, 40),
+    timed=st.booleans(),
+    rule=st.sampled_from(RULES),
+    cuts=st.lists(st.integers(0, 40), max_size=5),
+    bounds=st.sets(st.integers(1, 39), max_size=6),
+    largest=st.sampled_from([100, 400, 1 << 23]),
+)
+def test_a_block_comes_out_of_its_boxes_as_it_went_in(
+    seed: int, users: int, timed: bool, rule: SplitRule, cuts: list[int], bounds: set[int], largest: int
+) -> None:
+    traces = drawn_traces(seed, users, items=15, longest=6, timed=timed)
+    train, target = halves_of(
+        traces,
+        rule=rule.rule,
+        knowledge=rule.knowledge,
+        target_events=rule.target_events,
+        train_events=rule.train_events,
+    )
+    edges = np.array([0, *sorted(bound for bound in bounds if bound < users), users])
+    with mock.patch.object(cluster_blocks, "LARGEST_BOX", largest):
+        make = partial(people_boxes, bounds=edges, rule=rule, side=1)
+        boxes = [box for batch in rows_of(traces, [min(cut, users) for cut in cuts]) for box in boxed(make, [batch])]
+    gathered = by_key(in_one_order(boxes))
+    kept = (np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0)
+    for number, (begin, end) in enumerate(itertools.pairwise(edges)):
+        people = np.arange(begin, end)[kept[begin:end]]
+        block = opened_block(opened(gathered.get(number, [])), rule)
+        if block is None:
+            assert people.size == 0
+            continue
+        assert block.people.tolist() == block.labels.tolist() == people.tolist()
+        for mine, whole in ((block.train, train), (block.target, target)):
+            expected = whole.take(people)
+            assert mine.offsets.tolist() == expected.offsets.tolist()
+            assert block.codes[mine.items].tolist() == expected.items.tolist()
+            assert (mine.times is None) == (expected.times is None)
+            if mine.times is not None and expected.times is not None:
+                assert mine.times.tolist() == expected.times.tolist()

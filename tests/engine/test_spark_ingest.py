@@ -1,0 +1,314 @@
+"""What a cluster reads is what one machine reads: codes, arrays, names, account and errors, however it is cut."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropie.data.events import read_events
+from entropie.data.prepare import _selected
+from entropie.engine.spark.encoding import Ingested, ingest
+from entropie.engine.spark.reading import open_rows
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from entropie.engine.spark.standalone import Standalone
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything an attack would start from."""
+
+    people: list[tuple[int, list[int], list[int] | None]]
+    names: list[str]
+    facts: dict[str, Any]
+
+
+def local(source: object, *, min_events: int = 0, sample: int | None = None, **options: Any) -> Outcome:
+    chosen, facts = _selected(read_events(source, **options), min_events, sample)
+    traces = chosen.traces
+    people = []
+    for user in range(traces.users):
+        events = slice(traces.offsets[user], traces.offsets[user + 1])
+        seconds = None if traces.times is None else traces.times[events].tolist()
+        people.append((user, traces.items[events].tolist(), seconds))
+    return Outcome(people, [str(name) for name in chosen.item_ids.to_pylist()], facts)
+
+
+def collected(found: Ingested) -> Outcome:
+    people = [tuple(row) for row in found.people.collect()]  # in order of the partitions
+    names = {row["code"]: row["name"] for row in found.items.collect()}
+    assert sorted(names) == list(range(found.domain_size))
+    assert found.users == len(people)
+    assert found.events == sum(len(row[1]) for row in people)
+    assert found.timed == (people[0][2] is not None)
+    assert found.people.rdd.getNumPartitions() == found.partitions
+    return Outcome(people, [names[code] for code in sorted(names)], found.facts)
+
+
+def spread(spark: SparkSession, source: object, *, min_events: int = 0, **options: Any) -> Outcome:
+    found = ingest(spark, source, min_events=min_events, **options)
+    try:
+        return collected(found)
+    finally:
+        found.release()
+
+
+def failure(run: Callable[[], object]) -> tuple[type[EntropieError], str]:
+    with pytest.raises(EntropieError) as caught:
+        run()
+    return type(caught.value), str(caught.value)
+
+
+TEXT_IDS = ("b", "é", "a", "B", "10", "9", "x y", "z", "\u0131", "😀", "007", "a,b", "5\r", 'q"t')
+DIRTY_IDS = ("", " NULL", "nan", "None", "two\nlines", "\\N")
+TIMES: dict[str, Callable[[random.Random], str]] = {
+    "rows": lambda rng: str(rng.randrange(60)),
+    "seconds": lambda rng: str(1_500_000_000 + rng.randrange(40)),
+    "milliseconds": lambda rng: str(1_500_000_000_000 + rng.randrange(40_000)),
+    "iso": lambda rng: f"2020-02-{rng.randrange(1, 4):02d}T0{rng.randrange(10)}:00:00Z",
+    "odd": lambda rng: rng.choice(("2020-02-03", "2020/02/03", "2020-02-03 04:05", "2020-02-03T04:05:06+02")),
+}
+
+
+def dirty_rows(seed: int, *, ids: str, times: str | None, count: int = 300) -> list[list[str]]:
+    """Rows of text with a dirty one here and there."""
+    rng = random.Random(seed)
+    pool = [str(number) for number in range(-3, 25)] if ids == "numbers" else [*TEXT_IDS, "1", "2"]
+    rows = []
+    for _ in range(count):
+        row = [rng.choice(pool), rng.choice(pool[: rng.randrange(1, len(pool) + 1)])]
+        if times is not None:
+            row.append(TIMES[times](rng))
+        if rng.random() < 0.1:
+            place = rng.randrange(len(row))
+            row[place] = rng.choice(DIRTY_IDS if place < 2 else ("", "nan", "inf", "NaT", "yesterday"))
+        row.append(rng.choice(("1", "4", "5", "4.5", "bad") if rng.random() < 0.1 else ("4", "5")))
+        rows.append(row)
+    return rows
+
+
+def header(rows: list[list[str]]) -> list[str]:
+    return ["user", "item", "time", "rating"] if len(rows[0]) == 4 else ["user", "item", "rating"]
+
+
+def write_text(folder: Path, rows: list[list[str]], files: int) -> Path:
+    folder.mkdir()
+    for number in range(files):
+        with (folder / f"part{number}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(header(rows))
+            writer.writerows(rows[number::files])
+            if number:
+                file.write("too,few\n" + ",".join("manyfieldshere") + "\n")
+    return folder
+
+
+def write_parquet(folder: Path, rows: list[list[str]], files: int, kinds: dict[str, pa.DataType]) -> Path:
+    folder.mkdir()
+    names = header(rows)
+    for number in range(files):
+        columns = {}
+        for place, name in enumerate(names):
+            texts = [row[place] for row in rows[number::files]]
+            columns[name] = pa.array(texts)
+            if name in kinds:
+                numbers = [int(text) if text.lstrip("-").isdigit() else None for text in texts]
+                unsigned = pa.types.is_uint64(kinds[name])
+                columns[name] = pa.array([n + 2**63 if unsigned and n is not None else n for n in numbers], kinds[name])
+        pq.write_table(pa.table(columns), folder / f"part{number}.parquet", row_group_size=23)
+    return folder
+
+
+TEXT_CASES: dict[str, tuple[dict[str, Any], int, dict[str, Any], int]] = {
+    "numbers, seconds": ({"ids": "numbers", "times": "seconds"}, 3, {"min_events": 9}, 5),
+    "numbers, order alone": ({"ids": "numbers", "times": "rows"}, 1, {"min_events": 4, "sample": 7}, 1),
+    "text, odd times": ({"ids": "text", "times": "odd"}, 2, {"min_rating": 4.0, "sample": 5}, 3),
+    "text, no time": ({"ids": "text", "times": None}, 2, {"min_events": 12}, 4),
+}
+
+
+@pytest.mark.parametrize("case", list(TEXT_CASES))
+def test_text_is_read_as_on_one_machine(case: str, spark: SparkSession, tmp_path: Path) -> None:
+    content, files, options, partitions = TEXT_CASES[case]
+    folder = write_text(tmp_path / "events", dirty_rows(len(case), **content), files)
+    options = {"max_dirty_share": 1.0, **options}
+    expected = local(folder, **options)
+    assert len(expected.people) > 3
+    assert sum(expected.facts["dropped"].values()) > 10
+    assert spread(spark, folder, partitions=partitions, **options) == expected
+
+
+PARQUET_CASES: dict[str, tuple[dict[str, Any], dict[str, pa.DataType], dict[str, Any], tuple[int, ...]]] = {
+    "numbers": (
+        {"ids": "numbers", "times": "milliseconds"},
+        {"user": pa.int32(), "item": pa.int64(), "time": pa.int64()},
+        {"min_events": 8, "sample": 11},
+        (1, 6),
+    ),
+    "unsigned, timestamps": (
+        {"ids": "numbers", "times": "seconds"},
+        {"user": pa.uint64(), "item": pa.uint64(), "time": pa.timestamp("s")},
+        {"sample": 9},
+        (2,),
+    ),
+    "text": ({"ids": "text", "times": "iso"}, {}, {}, (3,)),
+}
+
+
+@pytest.mark.parametrize("case", list(PARQUET_CASES))
+def test_parquet_is_read_as_on_one_machine(case: str, spark: SparkSession, tmp_path: Path) -> None:
+    content, kinds, options, partitions = PARQUET_CASES[case]
+    folder = write_parquet(tmp_path / "events", dirty_rows(len(case), **content), 2, kinds)
+    options = {"max_dirty_share": 1.0, **options}
+    expected = local(folder, **options)
+    assert len(expected.people) > 3
+    for number in partitions:
+        assert spread(spark, folder, partitions=number, **options) == expected
+
+
+def test_a_preset_whose_files_are_newest_first(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    lines = [
+        f"{rng.randrange(6)}\t2010-10-1{rng.randrange(3)}T00:00:00Z\t1.5\t2.5\t{rng.randrange(9)}\n" for _ in range(80)
+    ]
+    path = tmp_path / "loc-gowalla_totalCheckins.txt"
+    path.write_text("".join(lines))
+    assert spread(spark, path, preset="gowalla", partitions=2) == local(path, preset="gowalla")
+
+
+def test_trajectories_become_cells_as_on_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(8)
+    for user, start in ((0, "a"), (0, "b"), (1, "a"), (2, "c")):
+        folder = tmp_path / f"{user:03d}" / "Trajectory"
+        folder.mkdir(parents=True, exist_ok=True)
+        points = [
+            f"{rng.choice(('39.9', '39.91', '95', 'x'))},{116 + rng.randrange(3) / 100},0,1,2,2008-10-2{rng.randrange(9)},02:53:04"
+            for _ in range(20)
+        ]
+        (folder / f"{start}.plt").write_text("\n".join(["x"] * 6 + points) + "\nshort,line\n")
+    options: dict[str, Any] = {"preset": "geolife", "grid": "500m", "max_dirty_share": 1.0}
+    expected = local(tmp_path, **options)
+    assert set(expected.facts["dropped"]) == {"no place on Earth", "same cell as the point before", "too few fields"}
+    assert spread(spark, tmp_path, partitions=2, **options) == expected
+
+
+def test_errors_are_those_of_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "events", dirty_rows(1, ids="text", times="seconds"), 3)
+    alone = folder / "part1.csv"
+    empty = tmp_path / "empty.parquet"
+    pq.write_table(pa.table({"user": pa.array([], pa.string()), "item": pa.array([], pa.string())}), empty)
+    for source, options in (
+        (folder, {"max_dirty_share": 0.01}),
+        (alone, {"max_dirty_share": 0.01}),
+        (folder, {"max_dirty_share": 1.0, "min_events": 10_000}),
+        (folder, {"max_dirty_share": 1.0, "min_rating": 6.0}),
+        (folder, {"user": "nobody"}),
+        (folder, {"max_dirty_share": 1.0, "sample": 0}),
+        (empty, {}),
+    ):
+        assert failure(lambda s=source, o=options: spread(spark, s, **o)) == failure(
+            lambda s=source, o=options: local(s, **o)
+        )
+
+
+def test_a_hopeless_file_is_given_up_on(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = "user,item\n" + "a,b\n" * 10 + "x\n" * 120_000
+    (tmp_path / "events").mkdir()
+    for number in range(2):
+        (tmp_path / "events" / f"{number}.csv").write_text(bad)
+    kind, said = failure(lambda: spread(spark, tmp_path / "events" / "0.csv", max_dirty_share=1.0))
+    assert (kind, said) == failure(lambda: local(tmp_path / "events" / "0.csv", max_dirty_share=1.0))
+    assert "More than half" in said
+    kind, said = failure(lambda: spread(spark, tmp_path / "events", max_dirty_share=1.0))
+    assert kind is InvalidInput
+    assert "More than half" in said
+
+
+def frame_of(spark: SparkSession, rows: list[list[str]]) -> Any:
+    return spark.createDataFrame(
+        [(place, *row[:3]) for place, row in enumerate(rows)], "place long, user string, item string, time string"
+    ).repartition(3)
+
+
+def test_a_frame_is_read_in_the_order_it_names(spark: SparkSession, tmp_path: Path) -> None:
+    rows = dirty_rows(5, ids="text", times="iso")
+    path = tmp_path / "events.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["user", "item", "time"], *(row[:3] for row in rows)])
+    expected = local(path, max_dirty_share=1.0)
+    found = spread(spark, frame_of(spark, rows), order="place", max_dirty_share=1.0, partitions=2)
+    assert found.facts.pop("source") == "the DataFrame"
+    assert found.facts.pop("sha256") is None
+    del expected.facts["source"], expected.facts["sha256"]
+    assert found == expected
+
+
+def test_a_frame_without_an_order_is_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("a", "b")], "user string, item string")
+    with pytest.raises(InvalidParameter, match=r"`order`.*no time"):
+        open_rows(spark, frame)
+    with pytest.raises(InvalidParameter, match=r"`order`.*missing"):
+        open_rows(spark, frame, order="nothing")
+    with pytest.raises(InvalidParameter, match=r"`order`.*string"):
+        open_rows(spark, frame, order="user")
+    with pytest.raises(InvalidParameter, match="`preset`"):
+        open_rows(spark, frame, preset="gowalla")
+    with pytest.raises(InvalidParameter, match="`source`"):
+        open_rows(spark, 5)
+
+
+def test_parquet_at_an_address_keeps_its_row_order(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_parquet(tmp_path / "events", dirty_rows(6, ids="text", times=None), 2, {})
+    expected = local(folder, max_dirty_share=1.0)
+    address = folder.as_uri()
+    for source in (address, spark.read.parquet(address)):
+        found = spread(spark, source, max_dirty_share=1.0, partitions=3)
+        assert found.facts["sha256"] is None
+        named = {"source": address if source is address else "the DataFrame", "sha256": None}
+        assert found == Outcome(expected.people, expected.names, {**expected.facts, **named})
+
+
+@pytest.mark.parametrize("address", ["s3a://bucket/events.csv", "hdfs://host/events.json", "dbfs:/events.csv.gz"])
+def test_other_kinds_of_file_at_an_address_are_refused(address: str, spark: SparkSession) -> None:
+    with pytest.raises(InvalidInput, match="pass the DataFrame"):
+        open_rows(spark, address)
+
+
+def test_a_file_that_workers_do_not_see_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("user,item\n" + "a,b\n" * 20)
+    rows = open_rows(spark, path)
+    path.unlink()
+    from entropie.engine.spark.session import failures
+
+    with (
+        pytest.raises(InvalidInput, match=r"events\.csv cannot be opened by a worker.*every worker must see"),
+        failures(),
+    ):
+        rows.rows.count()
+
+
+def test_codes_stay_when_a_worker_dies(spark: SparkSession, cluster: Standalone, tmp_path: Path) -> None:
+    folder = write_text(tmp_path / "events", dirty_rows(9, ids="text", times="seconds"), 3)
+    expected = local(folder, max_dirty_share=1.0)
+    found = ingest(spark, folder, min_events=0, max_dirty_share=1.0, partitions=5)
+    assert collected(found) == expected
+    cluster.kill_worker()
+    try:
+        assert collected(found) == expected
+    finally:
+        cluster.add_worker()
+    found.release()

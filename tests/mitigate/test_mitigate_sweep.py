@@ -1,0 +1,299 @@
+"""Sweeps: planted people whose risk a lever must take away wholly or not at all, and rows that an assessment confirms."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pyarrow as pa
+import pytest
+from mitigate_oracles import DAY, START, lost, never_twice, own_items, own_order, without_clock
+
+import entropie
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.mitigate.lever import Lever
+from entropie.mitigate.sweep import Sweep, SweepRow, sweep
+from entropie.schemas import schema
+
+ALL = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
+FEW = {"replicates": 20, "threads": 1}
+CHECK_INS = Path(__file__).resolve().parents[3] / "shared" / "data" / "foursquare_nyc.parquet"
+
+
+def row_of(found: Sweep, kind: str, setting: object) -> SweepRow:
+    return next(row for row in found.rows if row.lever == Lever(kind, setting))  # type: ignore[arg-type]
+
+
+def with_habits(users: int = 120, seed: int = 7) -> pa.Table:
+    """Favourites and common places, real times over some weeks, a kind per place."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(10, 30, users)
+    user = np.repeat(np.arange(users), lengths)
+    own = rng.integers(0, 200, (users, 4))[user, rng.integers(0, 4, user.size)]
+    common = np.minimum(rng.geometric(0.05, user.size), 199)
+    item = np.where(rng.random(user.size) < 0.5, own, common)
+    time = START + np.sort(rng.integers(0, 40 * DAY, user.size))
+    return pa.table({"user": user, "item": item, "time": time, "kind": item // 10})
+
+
+@pytest.fixture(scope="module")
+def habits() -> Sweep:
+    levers = [Lever("category", "kind"), Lever("top", 20), Lever("prefix", 1), Lever("first", 3), Lever("thin", 0.3)]
+    return sweep(with_habits(), [*levers, Lever("time", "day"), Lever("last", 2)], seed=5, **FEW)
+
+
+def test_a_column_that_tells_nothing_takes_all_the_risk_away() -> None:
+    found = sweep(own_items(), [Lever("category", "same"), Lever("category", "alike"), Lever("thin", 0.9)], **FEW)
+    assert found.as_it_is.error.value == 0.0
+    nothing = row_of(found, "category", "same")
+    assert nothing.error.value == pytest.approx(1 - 1 / 40)  # all tie
+    assert (nothing.items, nothing.useful, nothing.cost.share) == (1, True, pytest.approx(1.0))  # type: ignore[union-attr]
+    assert nothing.risk_reduction == pytest.approx(39 / 40)
+    assert nothing.lift == pytest.approx(1.0)
+    assert nothing.pie_bits == pytest.approx(0.0, abs=1e-9)
+    assert found.first == nothing
+    assert found.sentences[0].startswith("First lever to pull: release the column same in place of the item.")
+
+
+def test_another_name_for_the_item_takes_nothing_away() -> None:
+    found = sweep(own_items(), [Lever("category", "alike"), Lever("prefix", 9), Lever("top", 500)], **FEW)
+    for row in found.rows:
+        assert (row.error, row.pse, row.items) == (found.as_it_is.error, found.as_it_is.pse, found.as_it_is.items)
+        assert (row.cost.share, row.useful, row.usefulness, row.risk_reduction) == (0.0, False, None, 0.0)  # type: ignore[union-attr]
+    assert found.first is None
+    assert found.sentences[0] == "No lever tried lowers the risk by more than chance may explain."
+
+
+def test_map_cells_name_the_group_and_nobody_within() -> None:
+    """Eight people share a cell and do the same within it: one in eight is named."""
+    found = sweep(own_items(), [Lever("grid", "10km")], latitude="lat", longitude="lon", **FEW)
+    row = found.rows[0]
+    assert (row.items, row.error.value) == (5, pytest.approx(7 / 8))
+    assert row.note is None
+
+
+def test_risk_in_the_order_goes_with_the_order() -> None:
+    found = sweep(own_order(), [Lever("time", "hour"), Lever("time", "day")], **FEW)
+    assert found.as_it_is.matcher == "markov"
+    assert found.as_it_is.error.value < 0.05
+    hours, days = row_of(found, "time", "hour"), row_of(found, "time", "day")
+    assert (hours.error.value, hours.cost.share, hours.useful) == (found.as_it_is.error.value, 0.0, False)  # type: ignore[union-attr]
+    assert days.error.value == pytest.approx(1 - 1 / 40)
+    assert days.useful
+    # Five days of eight events are released: of 39 pairs in a row four are parted by a night.
+    assert days.cost.share == pytest.approx(35 / 39)  # type: ignore[union-attr]
+
+
+def test_coarser_data_may_be_easier_to_attack_and_it_is_said() -> None:
+    found = sweep(never_twice(), [Lever("category", "kind"), Lever("thin", 0.5)], **FEW)
+    row = row_of(found, "category", "kind")
+    assert found.as_it_is.error.value > 0.9
+    assert row.error.value == 0.0
+    assert found.stronger == row
+    assert found.first is None
+    assert found.sentences[0].startswith("Take the data as they are for no safer than this")
+    assert "no lever is needed" not in " ".join(found.sentences)
+
+
+def test_nothing_to_find_needs_no_lever() -> None:
+    found = sweep(never_twice(), [Lever("thin", 0.5)], **FEW)
+    assert "no lever is needed against it" in found.sentences[0]
+
+
+def attacked(table: pa.Table, matchers: tuple[str, ...], **options: object) -> tuple[str, float, dict[str, float]]:
+    found = entropie.assess(
+        table, matchers=matchers, null_baseline=False, seed=5, known_events=[], replicates=20, threads=1, **options
+    )
+    return found.best.matcher, found.headline_error.value, found.best.measures.pse.to_json()
+
+
+def shown(row: SweepRow) -> tuple[str, float, dict[str, float]]:
+    return row.matcher, row.error.value, row.pse.to_json()
+
+
+def test_rows_are_what_an_assessment_of_the_coarser_table_finds(habits: Sweep) -> None:
+    table = with_habits()
+    items = table["item"].to_pylist()
+    frequent = {item for item, _ in sorted(Counter(items).items(), key=lambda pair: (-pair[1], pair[0]))[:20]}
+    coarser = {
+        Lever("category", "kind"): table["kind"].to_pylist(),
+        Lever("top", 20): [item if item in frequent else 999 for item in items],
+        Lever("prefix", 1): [str(item)[0] for item in items],
+    }
+    for lever, values in coarser.items():
+        row = row_of(habits, lever.kind, lever.setting)
+        coarse = table.drop(["kind", "item"]).append_column("item", pa.array(values))
+        assert attacked(coarse, row.matchers) == shown(row)
+    assert attacked(table.drop(["kind"]), ALL) == shown(habits.as_it_is)
+    row = row_of(habits, "first", 3)
+    assert attacked(table.drop(["kind"]), row.matchers, target_events=3) == shown(row)
+
+
+def test_intervals_allow_for_the_choice_among_all_matchers(habits: Sweep) -> None:
+    """Wilson's interval at 1 - 0.05/6, whose normal quantile is 2.6383."""
+    for row in (habits.as_it_is, *habits.rows):
+        n, p, z = 120, row.error.value, 2.638257
+        centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
+        low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
+        assert (row.error.low, row.error.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
+
+
+def test_costs_and_counts_of_what_is_released(habits: Sweep) -> None:
+    table = with_habits()
+    rows = sorted(zip(*(table[name].to_pylist() for name in ("user", "time", "item", "kind")), strict=True))
+    released: list[tuple[int, int, int, int]] = []
+    for user in range(120):
+        own = [row for row in rows if row[0] == user]
+        released += own[math.ceil(len(own) / 2) :]
+    items = [row[2] for row in released]
+    assert (habits.as_it_is.events, habits.as_it_is.items, habits.as_it_is.cost) == (len(items), len(set(items)), None)
+    assert habits.known_events == table.num_rows - len(items)
+    kinds = row_of(habits, "category", "kind")
+    assert kinds.cost.share == pytest.approx(lost(items, [row[3] for row in released]))  # type: ignore[union-attr]
+    for kind, count in (("first", 3), ("last", 2)):
+        kept = sum(min(count, n) for n in Counter(row[0] for row in released).values())
+        row = row_of(habits, kind, count)
+        assert row.events == kept
+        assert row.cost.share == pytest.approx(1 - kept / len(items))  # type: ignore[union-attr]
+    thinned = row_of(habits, "thin", 0.3)
+    spread = math.sqrt(len(items) * 0.3 * 0.7)
+    assert abs(thinned.events - 0.3 * len(items)) < 5 * spread  # one seed in two million fails
+
+
+def test_rows_stand_in_order_and_the_first_has_met_every_matcher(habits: Sweep) -> None:
+    useful = [row.useful for row in habits.rows]
+    assert useful == sorted(useful, reverse=True)
+    assert any(useful)
+    for part in (True, False):
+        costs = [row.cost.share for row in habits.rows if row.useful is part and row.cost is not None]
+        assert costs == sorted(costs)
+    assert habits.first is habits.rows[0]
+    assert habits.as_it_is.matchers == habits.rows[0].matchers == ALL
+    assert all(set(row.matchers) >= {habits.as_it_is.matcher, "visit"} for row in habits.rows)
+    for row in habits.rows:
+        assert row.useful == (row.error.low > habits.as_it_is.error.high)
+        assert row.risk_reduction == pytest.approx(row.error.value - habits.as_it_is.error.value)
+        assert row.usefulness == pytest.approx(row.risk_reduction / row.cost.share)  # type: ignore[union-attr]
+    assert habits.lowest.risk_reduction == max(row.risk_reduction for row in habits.rows)  # type: ignore[union-attr]
+
+
+def test_matchers_named_are_run_on_every_lever() -> None:
+    found = sweep(own_items(), [Lever("thin", 0.5), Lever("category", "same")], matchers=["visit", "cosine"], **FEW)
+    assert {row.matchers for row in (found.as_it_is, *found.rows)} == {("visit", "cosine")}
+
+
+def test_the_same_again_and_whatever_people_are_called() -> None:
+    table = with_habits(60)
+    levers = [Lever("thin", 0.4), Lever("top", 20), Lever("time", "week")]
+    documents = []
+    renamed = table.set_column(0, "user", pa.array([f"x{(user * 37) % 61:02d}" for user in table["user"].to_pylist()]))
+    for source in (table, table, renamed):
+        document = without_clock(sweep(source, levers, seed=3, **FEW).to_json())
+        document["input"].pop("sha256")
+        documents.append(document)
+    assert documents[0] == documents[1] == documents[2]
+    other = sweep(table, levers, seed=4, **FEW)
+    assert row_of(other, "thin", 0.4).events != next(r for r in documents[0]["rows"] if r["lever"] == "thin")["events"]
+
+
+def test_default_levers_are_those_that_apply() -> None:
+    found = sweep(own_items(), latitude="lat", longitude="lon", **FEW)
+    tried = Counter(row.lever.kind for row in found.rows if row.lever)
+    assert tried == {"top": 2, "grid": 3, "time": 3, "first": 1, "thin": 2}
+    order_only = sweep(own_items().drop(["time"]), **FEW)
+    jsonschema.Draft202012Validator(schema("sweep")).validate(json.loads(json.dumps(order_only.to_json())))
+    assert Counter(row.lever.kind for row in order_only.rows if row.lever) == {"top": 2, "first": 1, "thin": 2}
+
+
+def test_everything_released_may_be_thinned_away() -> None:
+    found = sweep(own_items(12), [Lever("thin", 1e-9)], **FEW)
+    row = found.rows[0]
+    assert (row.events, row.items, row.people, row.pie_bits) == (0, 0, 0, 0.0)
+    assert row.error.value == pytest.approx(1 - 1 / 12)
+    assert row.note == "12 people have no event left and can only be guessed."
+
+
+def test_missing_values_are_an_item_of_their_own_and_it_is_said() -> None:
+    table = own_items()
+    kinds = [None if place % 10 == 0 else f"k{place % 3}" for place in range(table.num_rows)]
+    found = sweep(table.append_column("kind", pa.array(kinds)), [Lever("category", "kind")], **FEW)
+    assert found.rows[0].items == 4
+    assert "48 events have no category; they count as one item of their own." in str(found.rows[0].note)
+    assert "may tell more than the item" in str(found.rows[0].note)  # an item has several kinds here
+
+
+def test_the_document_is_strict_json_and_fits_its_schema(habits: Sweep) -> None:
+    document = json.loads(json.dumps(habits.to_json(), allow_nan=False))
+    rules = schema("sweep")
+    jsonschema.Draft202012Validator.check_schema(rules)
+    jsonschema.Draft202012Validator(rules).validate(document)
+    broken = [
+        {**document, "schema": "entropie.sweep/2"},
+        {**document, "rows": [{**document["rows"][0], "lever": "shake"}]},
+        {**document, "as_it_is": {**document["as_it_is"], "identification_error": None}},
+        {key: value for key, value in document.items() if key != "sentences"},
+        {**document, "more": 1},
+    ]
+    for wrong in broken:
+        assert not jsonschema.Draft202012Validator(rules).is_valid(wrong)
+
+
+def test_nobody_is_named(habits: Sweep) -> None:
+    text = json.dumps(sweep(own_items(), **FEW).to_json())
+    assert "u001" not in text
+    assert "item-0" not in text
+
+
+def test_it_shows_itself_in_a_notebook(habits: Sweep) -> None:
+    page = habits._repr_html_()
+    assert page.count("<tr>") == 2 + len(habits.rows)
+    assert "as it is" in page
+
+
+@pytest.mark.parametrize(
+    ("levers", "options", "said"),
+    [
+        ([Lever("grid", "1km")], {}, "name them with --lat and --lon"),
+        (None, {"latitude": "lat"}, "needs both columns of coordinates"),
+        ([Lever("category", "sort")], {}, "Column `sort` is missing from the table"),
+        ([Lever("category", "none")], {}, "all 480 have no category; name another column"),
+        ([Lever("thin", 0.5)], {"matchers": ["oracle"]}, "`matcher` must be one of markov"),
+        ([Lever("thin", 0.5)], {"min_events": 1}, "`min_events` must be a whole number from 2"),
+        ([Lever("thin", 0.5)], {"sample": 1}, "`sample` must be a whole number from 2"),
+        ([Lever("thin", 0.5)], {"seed": -1}, "`seed` must be a whole number"),
+        ([], {}, "No lever applies"),
+    ],
+)
+def test_bad_requests_get_a_sentence(levers: list[Lever] | None, options: dict[str, object], said: str) -> None:
+    table = own_items().append_column("none", pa.array([None] * 480, pa.string()))
+    with pytest.raises((InvalidInput, InvalidParameter), match=said):
+        sweep(table, levers, **{**FEW, **options})  # type: ignore[arg-type]
+
+
+def test_times_that_only_number_the_rows_cannot_be_coarsened() -> None:
+    table = own_items().set_column(2, "time", pa.array(range(480)))
+    with pytest.raises(InvalidInput, match="only the order of events is known; name a column with --time"):
+        sweep(table, [Lever("time", "day")], **FEW)
+
+
+def test_a_sample_attacks_so_many_people() -> None:
+    found = sweep(own_items(), [Lever("category", "half"), Lever("thin", 0.5)], sample=17, **FEW)
+    assert (found.users, found.input["sampled_users"]) == (17, 17)
+    assert found.as_it_is.error.value == 0.0
+
+
+@pytest.mark.skipif(not CHECK_INS.exists(), reason="the check-ins of New York are not there")
+def test_real_check_ins() -> None:
+    """Broader places name fewer of 400 people in New York."""
+    levers = [Lever("category", "category"), Lever("top", 10), Lever("thin", 0.1)]
+    found = sweep(CHECK_INS, levers, user="user", item="venue", time="time", sample=400, **FEW)
+    assert found.users == 400
+    assert found.as_it_is.risk.low > 0.5
+    assert all(row.useful for row in found.rows)
+    assert row_of(found, "top", 10).risk.high < row_of(found, "category", "category").risk.low
+    assert row_of(found, "top", 10).cost.share > row_of(found, "category", "category").cost.share  # type: ignore[union-attr]
+    assert row_of(found, "category", "category").pie_bits < found.as_it_is.pie_bits

@@ -1,0 +1,130 @@
+"""Windows of time: each is what an assessment of its rows alone finds."""
+
+from __future__ import annotations
+
+import datetime
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from mitigate_oracles import DAY, HOUR, START, WEEK
+
+import entropie
+from entropie.data.events import read_events
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.mitigate.windows import MOST_WINDOWS, parse_window, windows
+
+MATCHERS = ("visit", "markov", "cosine")
+FEW = {"replicates": 20, "threads": 1, "matchers": MATCHERS}
+
+
+def drifting(seed: int = 4) -> pa.Table:
+    """Week one: own habits. Week two: all do the same. Week three: nobody. Week four: ten people. Week five: one day."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for user in range(50):
+        own = rng.integers(0, 60, 3)
+        for event in range(12):
+            rows.append((user, int(own[rng.integers(3)]), START + 5 * HOUR + event * 12 * HOUR + user))
+            rows.append((user, event % 3, START + WEEK + event * 12 * HOUR + user))
+            if user < 10:
+                rows.append((user, int(own[0]), START + 3 * WEEK + event * 12 * HOUR + user))
+        last = range(10 if user % 2 else 9)
+        rows += [(user, int(own[event % 3]), START + 4 * WEEK + event * HOUR + user) for event in last]
+    rng.shuffle(rows)
+    users, items, times = zip(*rows, strict=True)
+    return pa.table({"user": users, "item": items, "time": times})
+
+
+def test_each_window_is_an_assessment_of_its_rows() -> None:
+    table = drifting()
+    found = windows(read_events(table).traces, 7 * DAY, min_people=20, seed=3, **FEW)
+    assert len(found) == 5
+    times = np.array(table["time"])
+    for number, window in enumerate(found):
+        begin = START + number * WEEK
+        assert window.begins == datetime.datetime.fromtimestamp(begin, datetime.UTC)
+        assert window.ends == window.begins + datetime.timedelta(days=7)
+        if window.error is None:
+            continue
+        rows = table.filter(pa.array((times >= begin) & (times < begin + WEEK)))
+        alone = entropie.assess(
+            rows, matchers=MATCHERS, null_baseline=False, known_events=[], replicates=20, seed=3, threads=1
+        )
+        assert window.error == alone.headline_error
+        assert (window.matcher, window.pse) == (alone.best.matcher, alone.best.measures.pse)
+        assert (window.users, window.events) == (alone.users, alone.events)
+    assert [window.error is None for window in found] == [False, False, True, True, False]
+    assert found[0].error.value < 0.4  # type: ignore[union-attr]
+    assert found[1].error.value == pytest.approx(1 - 1 / 50)  # type: ignore[union-attr]
+    assert [window.users for window in found] == [50, 50, 0, 10, 25]
+    assert found[2].reason == "0 people have 10 events or more in this window, 20 are needed."
+    assert found[3].reason == "10 people have 10 events or more in this window, 20 are needed."
+    assert [window.complete for window in found] == [True, True, True, True, False]
+
+
+def test_rows_of_the_document() -> None:
+    found = windows(read_events(drifting()).traces, 7 * DAY, min_people=20, **FEW)
+    rows = json.loads(json.dumps([window.to_json() for window in found], allow_nan=False))
+    keys = {"from", "to", "users", "events", "complete", "identification_error", "pse_bits", "matcher", "reason"}
+    assert all(row.keys() == keys for row in rows)
+    assert (rows[0]["from"], rows[0]["to"], rows[1]["from"]) == ("2020-09-14", "2020-09-21", "2020-09-21")
+    assert rows[2]["identification_error"] is rows[2]["pse_bits"] is rows[2]["matcher"] is None
+    assert rows[0]["identification_error"].keys() == {"value", "low", "high"}
+    assert rows[0]["reason"] is None
+
+
+def test_short_windows_begin_at_the_full_hour() -> None:
+    found = windows(read_events(drifting()).traces, 36 * HOUR, min_people=50, **FEW)
+    assert found[0].to_json()["from"] == "2020-09-14T00:00Z"
+    assert found[1].to_json()["from"] == "2020-09-15T12:00Z"
+    by_hours = windows(read_events(drifting()).traces, 12 * HOUR, min_people=50, min_events=2, **FEW)
+    assert by_hours[0].to_json()["from"] == "2020-09-14T05:00Z"  # the first event is at five
+
+
+def test_the_same_again_and_seeds_change_only_the_bootstrap() -> None:
+    traces = read_events(drifting()).traces
+    one, again, other = (windows(traces, 7 * DAY, seed=seed, **FEW) for seed in (1, 1, 2))
+    assert one == again
+    assert [window.error for window in one] == [window.error for window in other]
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("24h", 86_400), ("30d", 2_592_000), ("1w", 604_800), (" 2 D ", 172_800)]
+)
+def test_lengths(text: str, seconds: int) -> None:
+    assert parse_window(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "30", "d", "0d", "-1d", "1.5d", "1m", "30d1h", "99999999w", "٣d!"])
+def test_bad_lengths_get_a_sentence(text: str) -> None:
+    with pytest.raises(InvalidParameter, match="`window` must be a length of time such as 24h, 30d or 1w, got"):
+        parse_window(text)
+
+
+def test_without_times_there_are_no_windows() -> None:
+    traces = read_events(drifting().drop(["time"])).traces
+    with pytest.raises(InvalidInput, match="only the order of events is known; name a column of times with --time"):
+        windows(traces, DAY, **FEW)
+
+
+def test_too_many_windows_are_refused_before_they_are_counted_out() -> None:
+    table = pa.table({"user": ["a", "b"], "item": ["x", "y"], "time": [1, 1_600_000_000]})
+    with pytest.raises(InvalidParameter, match=f"at most {MOST_WINDOWS:,} windows, it makes 18,519; make it longer"):
+        windows(read_events(table).traces, DAY, **FEW)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"length_seconds": 0}, "`length_seconds` must be a whole number from 1"),
+        ({"min_events": 1}, "`min_events` must be a whole number from 2"),
+        ({"min_people": 1}, "`min_people` must be a whole number from 2"),
+        ({"matchers": ("oracle",)}, "`matcher` must be one of"),
+    ],
+)
+def test_bad_requests_get_a_sentence(options: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidParameter, match=said):
+        windows(read_events(drifting()).traces, **{"length_seconds": WEEK, **FEW, **options})  # type: ignore[arg-type]
