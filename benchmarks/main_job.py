@@ -125,15 +125,16 @@ def scale(share: int, path: str) -> dict[str, Any]:
     from entropie.data.filter import keep_active_users
     from entropie.data.split import split_traces
     from entropie.measures.summary import measure_outcome
+    from entropie.request import SplitRule
 
     def ingest() -> Any:
         return keep_active_users(read_events(path, user="user", item="item", time="time").traces, 10).traces
 
     ingest_seconds, traces = timed(ingest)
-    one = split_traces(traces, target_events=1)
+    one = split_traces(traces, SplitRule(target_events=1))
     single_seconds, single = timed(lambda: single_datum(one.train, one.target))
     measure_seconds, measured = timed(lambda: measure_outcome(single.outcome, users=one.train.users, seed=0))
-    five = split_traces(traces, target_events=5)
+    five = split_traces(traces, SplitRule(target_events=5))
     model_seconds, matching = timed(lambda: markov(five.train, five.target))
     attack_seconds, outcome = timed(lambda: attack(matching))
     return {

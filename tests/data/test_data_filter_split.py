@@ -14,6 +14,7 @@ from entropie.data.filter import keep_active_users, keep_used_items, sample_user
 from entropie.data.split import first_events, split_halves, split_history, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.request import SplitRule
 
 lists_of_events = st.lists(st.lists(st.integers(0, 19), max_size=9), min_size=1, max_size=12)
 
@@ -153,7 +154,7 @@ def test_rating_history_trains_on_the_first_events_of_the_target_itself() -> Non
     ],
 )
 def test_rules_and_knowledge(options: dict[str, object], train: list[list[int]], target: list[list[int]]) -> None:
-    split = split_traces(make(FIVE), **options)  # type: ignore[arg-type]
+    split = split_traces(make(FIVE), SplitRule(**options))  # type: ignore[arg-type]
     assert as_lists(split.train) == train
     assert as_lists(split.target) == target
     assert split.train.domain_size == split.target.domain_size == 20
@@ -162,4 +163,4 @@ def test_rules_and_knowledge(options: dict[str, object], train: list[list[int]],
 @pytest.mark.parametrize("options", [{"rule": "thirds"}, {"knowledge": "none"}, {"rule": "history"}])
 def test_rules_that_do_not_exist(options: dict[str, str]) -> None:
     with pytest.raises(InvalidParameter):
-        split_traces(make(FIVE), **options)  # type: ignore[arg-type]
+        split_traces(make(FIVE), SplitRule(**options))  # type: ignore[arg-type]

@@ -31,11 +31,12 @@ from entropie.data.traces import Traces
 from entropie.engine.spark import blocks as cluster_blocks
 from entropie.engine.spark import exchange, statistics
 from entropie.engine.spark import grid as cells
-from entropie.engine.spark.blocks import Block, SplitRule, opened_block, people_boxes
+from entropie.engine.spark.blocks import Block, opened_block, people_boxes
 from entropie.engine.spark.boxes import Box, in_boxes, opened
 from entropie.engine.spark.settings import Grid
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures
+from entropie.request import SplitRule
 
 HALVES = SplitRule("halves", "partial", None, None)
 Batches = list[pa.RecordBatch]
@@ -274,22 +275,12 @@ def cut_people(draw: st.DrawFn, codes: NDArray[np.int64], users: int) -> NDArray
 
 RULES = [
     HALVES,
-    SplitRule("halves", "partial", 1, None),
-    SplitRule("halves", "partial", 3, 2),
+    SplitRule("halves", "partial", None, 1),
+    SplitRule("halves", "partial", 2, 3),
     SplitRule("halves", "maximum", None, None),
-    SplitRule("history", "partial", None, 2),
-    SplitRule("history", "partial", 4, 3),
+    SplitRule("history", "partial", 2, None),
+    SplitRule("history", "partial", 3, 4),
 ]
-
-
-def split_of(traces: Traces, rule: SplitRule) -> Split:
-    return split_traces(
-        traces,
-        rule=rule.rule,
-        knowledge=rule.knowledge,
-        target_events=rule.target_events,
-        train_events=rule.train_events,
-    )
 
 
 SPECS = [
@@ -313,7 +304,7 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
     rule = data.draw(st.sampled_from(RULES), label="rule")
     if rule.rule == "halves":
         assume(np.count_nonzero(np.diff(traces.offsets) > 1) > 1)
-    split = split_of(traces, rule)
+    split = split_traces(traces, rule)
     specs = data.draw(st.lists(st.sampled_from(SPECS), min_size=1, max_size=4, unique=True), label="specs")
     grid = Grid(
         data.draw(cut_people(split.users, users), label="user bounds"),
@@ -338,9 +329,9 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
 @pytest.mark.parametrize("values", [4, 2**18])
 def test_one_event_is_scored_as_on_the_short_way(values: int) -> None:
     """One machine scores it item by item, without a pilot; a grid scores pairs."""
-    rule = SplitRule("halves", "partial", 1, None)
+    rule = SplitRule("halves", "partial", None, 1)
     traces = drawn_traces(4, 90, items=25, longest=30, timed=False)
-    split = split_of(traces, rule)
+    split = split_traces(traces, rule)
     specs = [spec for spec in SPECS if spec.matcher in ("markov", "visit", "bayes")]
     grid = Grid(np.array([0, 40, 90]), np.array([0, 20, 33, 90]))
     with mock.patch.object(scoring, "MAX_VALUES", values):
@@ -352,7 +343,7 @@ def test_one_event_is_scored_as_on_the_short_way(values: int) -> None:
 
 def test_people_to_tune_on_are_chosen_among_all_blocks() -> None:
     traces = drawn_traces(4, 160, items=25, longest=30, timed=True)
-    split = split_of(traces, HALVES)
+    split = split_traces(traces, HALVES)
     grid = Grid(np.array([0, 7, 120, 160]), np.array([0, 160]))
     specs = [AttackSpec("pitman_yor")]
     with (
@@ -371,7 +362,7 @@ def test_people_to_tune_on_are_chosen_among_all_blocks() -> None:
 def test_a_law_with_atoms_and_wide_cells_does_not_depend_on_the_grid(timed: bool) -> None:
     """Beyond 512 people a pilot looks for frequent scores, and cells of the law grow: all constants as they are."""
     traces = drawn_traces(11, 800, items=60, longest=40, timed=timed)
-    split = split_of(traces, HALVES)
+    split = split_traces(traces, HALVES)
     outcome = Models.of("tfidf", split.train, split.target).attack(threads=1)
     assert outcome.grid > 0
     assert outcome.law.counts.max() > outcome.law.impostors / 256

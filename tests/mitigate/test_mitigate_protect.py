@@ -34,6 +34,7 @@ from entropie.mitigate.obfuscation import (
 )
 from entropie.mitigate.protect import AttackFigure, Protection, protect, single_datum_error
 from entropie.mitigate.protect_words import people_needed
+from entropie.request import SplitRule
 
 FAST = {"repetitions": 3, "replicates": 20, "threads": 1}
 
@@ -496,7 +497,7 @@ def test_a_random_event_that_says_little_does_not_excuse_a_first_event_that_says
     rows = np.full((people, length), people, np.uint32)
     rows[:, 0] = np.arange(people)
     traces = Traces(np.arange(people + 1) * length, rows.ravel(), people + 1)
-    split = split_traces(traces, rule="history", train_events=5)
+    split = split_traces(traces, SplitRule(rule="history", train_events=5))
     found = protect(traces, split, 0.9, replicates=10, repetitions=2)
     assert found.goal.error_known_all > 0.9  # an event drawn at random is nearly always the common one
     assert found.goal.error_measured == 0.0
@@ -527,7 +528,7 @@ def test_a_bound_that_is_beaten_is_no_ground():
     rows = np.full((people, length), people, np.uint32)
     rows[: people // 2, 0] = np.arange(people // 2)
     traces = Traces(np.arange(people + 1) * length, rows.ravel(), people + 1)
-    split = split_traces(traces, rule="history", train_events=5)
+    split = split_traces(traces, SplitRule(rule="history", train_events=5))
     found = protect(traces, split, 0.3, replicates=10, repetitions=2)
     error = found.rows[0].attack.identification_error
     assert 0.3 < error.low < error.value < 0.9 < found.goal.error_known_all
@@ -536,6 +537,6 @@ def test_a_bound_that_is_beaten_is_no_ground():
 
 def test_whether_the_first_event_was_seen():
     traces = crowd(50, 20)
-    assert Senders.of(split_traces(traces, rule="history", train_events=2)).first_seen
-    assert Senders.of(split_traces(traces, knowledge="maximum")).first_seen
+    assert Senders.of(split_traces(traces, SplitRule(rule="history", train_events=2))).first_seen
+    assert Senders.of(split_traces(traces, SplitRule(knowledge="maximum"))).first_seen
     assert not Senders.of(split_traces(traces)).first_seen

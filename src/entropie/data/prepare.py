@@ -12,6 +12,7 @@ from entropie.data.events import Events, read_events
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.split import Knowledge, Split, split_traces
 from entropie.data.traces import Traces
+from entropie.request import SplitRule
 
 __all__ = ["Prepared", "Rule", "prepare_events"]
 
@@ -76,9 +77,7 @@ def prepare_events(
     )
     chosen, facts = _selected(read, min_events, sample)
     del read
-    split = split_traces(
-        chosen.traces, rule=rule, knowledge=knowledge, target_events=target_events, train_events=train_events
-    )
+    split = split_traces(chosen.traces, SplitRule(rule, knowledge, train_events, target_events))
     split_facts = {
         "rule": rule,
         "knowledge": knowledge,

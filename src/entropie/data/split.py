@@ -1,4 +1,4 @@
-"""What the adversary learns from and what she attacks: two aligned halves of the same users' traces."""
+"""What the attacker learns from and what is attacked: two aligned halves of the same users' traces."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.request import SplitRule
 
 __all__ = [
     "Knowledge",
     "Split",
-    "check_split",
     "first_events",
     "halves_of",
     "split_halves",
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 Knowledge = Literal["partial", "maximum"]
+_HALVES = SplitRule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,57 +39,30 @@ class Split:
     dropped_users: int
 
 
-def split_traces(
-    traces: Traces,
-    *,
-    rule: Literal["halves", "history"] = "halves",
-    knowledge: Knowledge = "partial",
-    target_events: int | None = None,
-    train_events: int | None = None,
-) -> Split:
+def split_traces(traces: Traces, rule: SplitRule = _HALVES) -> Split:
     """Split as an attack asks: rule, knowledge, and how many first events of target and training are used.
 
     Rule `halves`: target X = second half of the trace. Rule `history` (the paper's rating history): X = the
     whole trace. `target_events` cuts X to its first events. Maximum knowledge trains on X itself; partial on
     the first half, or under `history` on the first events of X, 1 to 5 of them in the paper.
     """
-    return _aligned(
-        *halves_of(traces, rule=rule, knowledge=knowledge, target_events=target_events, train_events=train_events)
-    )
+    return _aligned(*halves_of(traces, rule))
 
 
-def halves_of(
-    traces: Traces,
-    *,
-    rule: Literal["halves", "history"] = "halves",
-    knowledge: Knowledge = "partial",
-    target_events: int | None = None,
-    train_events: int | None = None,
-) -> tuple[Traces, Traces]:
+def halves_of(traces: Traces, rule: SplitRule = _HALVES) -> tuple[Traces, Traces]:
     """Training and target of all users, of those with nothing in one of them too."""
-    check_split(rule, knowledge, train_events)
-    if rule == "history":
-        target = traces if target_events is None else first_events(traces, target_events)
+    if rule.rule == "history":
+        target = traces if rule.target_events is None else first_events(traces, rule.target_events)
         train = target
     else:
         train, target = _halves(traces)
-        if target_events is not None:
-            target = first_events(target, target_events)
-        if knowledge == "maximum":
+        if rule.target_events is not None:
+            target = first_events(target, rule.target_events)
+        if rule.knowledge == "maximum":
             train = target
-    if train_events is not None:
-        train = first_events(train, train_events)
+    if rule.train_events is not None:
+        train = first_events(train, rule.train_events)
     return train, target
-
-
-def check_split(rule: str, knowledge: str, train_events: int | None) -> None:
-    """Refuse what no traces can be split by."""
-    if rule not in ("halves", "history"):
-        raise InvalidParameter.of("rule", "halves or history", rule)
-    if knowledge not in ("partial", "maximum"):
-        raise InvalidParameter.of("knowledge", "partial or maximum", knowledge)
-    if rule == "history" and knowledge == "partial" and train_events is None:
-        raise InvalidParameter.of("train_events", "given under rule history with partial knowledge", None)
 
 
 def split_halves(traces: Traces) -> Split:
@@ -98,7 +72,7 @@ def split_halves(traces: Traces) -> Split:
 
 def split_history(traces: Traces, known_events: int) -> Split:
     """Train on the first events of X itself, target X: the paper's rule for rating histories."""
-    return split_traces(traces, rule="history", train_events=known_events)
+    return split_traces(traces, SplitRule("history", train_events=known_events))
 
 
 def first_events(traces: Traces, count: int) -> Traces:

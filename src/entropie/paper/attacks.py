@@ -18,6 +18,7 @@ from entropie.measures.nearest_neighbour import JITTER, paper_estimate
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind, at_least, sample, source
 from entropie.paper.steps import Step
+from entropie.request import SplitRule
 
 __all__ = ["attack_step", "attacked", "measured", "measured_traces"]
 
@@ -76,7 +77,7 @@ def attacked(
     people = at_least(source(settings, kind).traces, min_events)
     chosen = sample(people, users, settings.seed)
     rule: Rule = "halves" if kind == "check-ins" else "history"
-    split = split_traces(chosen, rule=rule, knowledge=knowledge, target_events=target_events, train_events=train_events)
+    split = split_traces(chosen, SplitRule(rule, knowledge, train_events, target_events))
     return {**measured_traces(settings, matcher, split, det), "people_to_choose_from": people.users}
 
 

@@ -18,6 +18,7 @@ from entropie.paper.ratings import at_hand, latest_small
 from entropie.paper.settings import Settings
 from entropie.paper.sources import MIN_EVENTS, city_files, ratings_file
 from entropie.paper.steps import Step
+from entropie.request import SplitRule
 
 __all__ = ["FIGURE"]
 
@@ -65,7 +66,7 @@ def _attacked(settings: Settings, traces: Traces, rule: Rule) -> list[dict[str, 
     rows = []
     for knowledge, events in _PLAN:
         known = _KNOWN_RATINGS if rule == "history" and knowledge == "partial" else None
-        split = split_traces(traces, rule=rule, knowledge=knowledge, target_events=events, train_events=known)
+        split = split_traces(traces, SplitRule(rule, knowledge, known, events))
         for matcher in _MATCHERS if knowledge == "partial" else ("markov", "visit"):
             found = measured_traces(settings, matcher, split, det=True)
             del found["det"]

@@ -22,6 +22,7 @@ from entropie.paper.figure import Figure, Results
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, mechanism_of, stream
 from entropie.paper.steps import Step, peak_bytes
+from entropie.request import SplitRule
 
 __all__ = ["FIGURE"]
 
@@ -40,9 +41,9 @@ def grown(settings: Settings, *, part: int) -> dict[str, Any]:
     simulate_seconds, traces = _timed(
         lambda: simulate_traces("foursquare", users, seed=settings.seed, threads=settings.threads)
     )
-    one = split_traces(traces, target_events=1)
+    one = split_traces(traces, SplitRule(target_events=1))
     single_seconds, single = _timed(lambda: single_datum(one.train, one.target))
-    five = split_traces(traces, target_events=5)
+    five = split_traces(traces, SplitRule(target_events=5))
     five_seconds, outcome = _timed(lambda: attack(markov(five.train, five.target), threads=settings.threads))
     seconds = {kind: _timed(functools.partial(_estimated, settings, kind, one.target))[0] for kind in MECHANISMS}
     return {

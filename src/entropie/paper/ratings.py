@@ -13,6 +13,7 @@ from entropie.data.traces import Traces
 from entropie.paper.attacks import measured_traces
 from entropie.paper.settings import Settings
 from entropie.paper.sources import MIN_EVENTS
+from entropie.request import SplitRule
 
 __all__ = ["FEW_EVENTS", "at_hand", "in_file_order", "latest_small"]
 
@@ -42,6 +43,6 @@ def in_file_order(settings: Settings) -> dict[str, dict[str, Any]]:
     for order, by_time in (("file", False), ("time", True)):
         traces = latest_small(by_time=by_time)
         for events in FEW_EVENTS:
-            split = split_traces(traces, rule="history", knowledge="maximum", target_events=events)
+            split = split_traces(traces, SplitRule("history", "maximum", target_events=events))
             found[f"{order} {events}"] = measured_traces(settings, "markov", split)
     return found

@@ -20,6 +20,7 @@ from entropie.data.simulation import simulate_traces
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.paper.settings import Settings
+from entropie.request import SplitRule
 
 __all__ = [
     "Kind",
@@ -93,7 +94,7 @@ def forget() -> None:
 def single_data(settings: Settings) -> Traces:
     """One check-in of every person: the first of those attacked, the second half of her trace."""
     traces = source(settings, "check-ins").traces
-    return split_traces(traces, knowledge="maximum", target_events=1).target
+    return split_traces(traces, SplitRule(knowledge="maximum", target_events=1)).target
 
 
 def sample(traces: Traces, users: int, seed: int) -> Traces:

@@ -14,8 +14,7 @@ from entropie.attack.matchers import MATCHERS
 from entropie.attack.measured import AttackSpec, Training
 from entropie.attack.scoring import needs_atoms
 from entropie.data.prepare import Rule
-from entropie.data.split import Knowledge, check_split
-from entropie.engine.spark.blocks import SplitRule
+from entropie.data.split import Knowledge
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.exchange import exchange_boxes
@@ -30,6 +29,7 @@ from entropie.engine.spark.statistics import Facts, ItemTotals, block_boxes, fac
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.summary import Measures
+from entropie.request import SplitRule
 from entropie.theory import checks
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def assess(
     begun = clock.perf_counter()
     require()
     check_attack(matchers, seed, None)
-    chosen = SplitRule(rule, knowledge, _events("target_events", target_events), _events("train_events", train_events))
-    check_split(rule, knowledge, train_events)
+    chosen = SplitRule(rule, knowledge, train_events, target_events)
     for step in known_events or ():
         if step < 1:
             raise InvalidParameter.of("known_events", "at least 1", step)
@@ -125,10 +124,6 @@ def assess(
                     engine.release()
         finally:
             people.release()
-
-
-def _events(name: str, count: int | None) -> int | None:
-    return None if count is None else checks.whole_number(name, count, at_least=1)
 
 
 def _session(events: object, spark: SparkSession | None) -> SparkSession:

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.attack.measured import Training
-from entropie.data.split import Knowledge, first_events, halves_of
+from entropie.data.split import first_events, halves_of
 from entropie.data.traces import Traces
 from entropie.engine.spark.boxes import LARGEST_BOX, Box
+from entropie.request import SplitRule
 
-__all__ = ["Block", "ItemFacts", "SplitRule", "opened_block", "people_boxes", "pieces", "split_block", "traces_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class SplitRule:
-    """How traces are split, as `entropie.data.split.split_traces` takes it."""
-
-    rule: Literal["halves", "history"]
-    knowledge: Knowledge
-    target_events: int | None
-    train_events: int | None
+__all__ = ["Block", "ItemFacts", "opened_block", "people_boxes", "pieces", "split_block", "traces_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +76,7 @@ def split_block(
 
     Returns who stays, their whole traces, training and target.
     """
-    train, target = halves_of(
-        traces,
-        rule=rule.rule,
-        knowledge=rule.knowledge,
-        target_events=rule.target_events,
-        train_events=rule.train_events,
-    )
+    train, target = halves_of(traces, rule)
     kept = np.flatnonzero((np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0))
     if kept.size == people.size:
         return people, traces, train, target

@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.attack.chance import content_hashes, scattered
-from entropie.engine.spark.blocks import Block, SplitRule, opened_block
+from entropie.engine.spark.blocks import Block, opened_block
 from entropie.engine.spark.boxes import SCHEMA, Box, in_boxes, in_order, opened
 from entropie.engine.spark.plans import Kept
+from entropie.request import SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

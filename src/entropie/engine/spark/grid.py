@@ -26,13 +26,14 @@ from entropie.attack.matchers import largest_weight
 from entropie.attack.measured import FIRST_EVENT_MATCHERS, AttackSpec, Training
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
 from entropie.attack.scoring import atoms_of, law_size, level_hint, needs_atoms, outcome_of, pilot_size, score_block
-from entropie.engine.spark.blocks import SplitRule, opened_block, pieces
+from entropie.engine.spark.blocks import opened_block, pieces
 from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened, replicated
 from entropie.engine.spark.plans import Kept
 from entropie.engine.spark.progress import Tell, watched
 from entropie.engine.spark.settings import Grid
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures, measure_outcome
+from entropie.request import SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

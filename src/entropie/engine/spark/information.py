@@ -15,7 +15,8 @@ from entropie.attack.chance import dealt_people
 from entropie.attack.features import item_rows
 from entropie.attack.identifying import IdentifyingItems, ItemSummary, item_parts, summary_of
 from entropie.data.traces import Traces
-from entropie.engine.spark.blocks import SplitRule, split_block, traces_of
+from entropie.engine.spark.blocks import split_block, traces_of
+from entropie.request import SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -28,9 +28,10 @@ from entropie.attack.pitman_yor import (
 )
 from entropie.attack.population import Population, item_counts, smoothing_from, smoothing_terms
 from entropie.data.traces import Traces
-from entropie.engine.spark.blocks import Block, SplitRule, opened_block, people_boxes, split_block, traces_of
+from entropie.engine.spark.blocks import Block, opened_block, people_boxes, split_block, traces_of
 from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened
 from entropie.engine.spark.plans import Kept
+from entropie.request import SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
