@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from entropie.quantities import read_count, read_share
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class WholeNumber(click.ParamType[int]):
-    """A whole number that may be written 1370637, 1_370_637 or 1e6."""
+class Count(click.ParamType[int]):
+    """A whole number, written 1370637, 1_370_637, 1,370,637, 1e6 or 1.4M."""
 
     name = "integer"
 
@@ -24,21 +24,35 @@ class WholeNumber(click.ParamType[int]):
         """Read the number, or say what it should be."""
         if isinstance(value, int):
             return value
-        with contextlib.suppress(ValueError):
-            return int(value)
-        with contextlib.suppress(ValueError, OverflowError, InvalidOperation):
-            number = Decimal(value)
-            if number == int(number):
-                return int(number)
-        return self.fail(f"{value!r} is not a whole number.", param, ctx)
+        try:
+            return read_count(value)
+        except ValueError:
+            return self.fail(f"{value!r} is not a whole number such as 1500, 1e6 or 1.4M.", param, ctx)
 
 
-WHOLE = WholeNumber()
+class Share(click.ParamType[float]):
+    """A share, written 0.1 or 10%."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the share, or say what it should be."""
+        if isinstance(value, float):
+            return value
+        try:
+            return read_share(str(value))
+        except ValueError:
+            return self.fail(f"{value!r} is not a share such as 0.1 or 10%.", param, ctx)
+
+
+COUNT, SHARE = Count(), Share()
+WHOLE = COUNT
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-
+verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print everything, with all digits.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 
 parameters_option = click.option("--parameters", type=FILE, metavar="FILE", help="Parameter document to use.")
 dictionary_option = click.option(
@@ -59,7 +73,7 @@ def mechanism_options(command: Command) -> Command:
         ),
         click.option("--epsilon", type=float, metavar="E", help="Privacy budget; a lie is e^E times rarer."),
         click.option("--theta", type=float, metavar="T", help="Probability of the truth, instead of --epsilon."),
-        click.option("--hash-size", type=WHOLE, metavar="G", help="Hash values of glh."),
+        click.option("--hash-size", type=COUNT, metavar="G", help="Hash values of glh."),
         click.option(
             "--prime",
             metavar="P",
@@ -74,9 +88,9 @@ def mechanism_options(command: Command) -> Command:
 def guarantee_options(command: Command) -> Command:
     """--reports, --list, --prior-max."""
     options = [
-        click.option("--reports", type=WHOLE, default=1, show_default=True, metavar="T", help="Reports per user."),
+        click.option("--reports", type=COUNT, default=1, show_default=True, metavar="T", help="Reports per user."),
         click.option(
-            "--list", "list_size", type=WHOLE, default=1, show_default=True, metavar="L", help="Guesses per attack."
+            "--list", "list_size", type=COUNT, default=1, show_default=True, metavar="L", help="Guesses per attack."
         ),
         click.option("--prior-max", type=float, metavar="P", help="Probability of the likeliest user. [1/users]"),
     ]
@@ -104,7 +118,7 @@ def build_mechanism(
         return RandomizedResponse(domain_size=domain, epsilon=epsilon)  # type: ignore[arg-type]
     if hash_size is None:
         raise InvalidParameter("Local hashing needs --hash-size, the number of hash values.")
-    chosen = LARGE_PRIME if prime == "large" else None if prime is None else WHOLE.convert(prime, None, None)
+    chosen = LARGE_PRIME if prime == "large" else None if prime is None else COUNT.convert(prime, None, None)
     if theta is not None:
         return LocalHashing.from_theta(domain_size=domain, hash_size=hash_size, theta=theta, prime=chosen)
     return LocalHashing(domain_size=domain, hash_size=hash_size, epsilon=epsilon, prime=chosen)  # type: ignore[arg-type]
