@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 
 
 def refuse_overwriting(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
@@ -23,6 +24,19 @@ def refuse_overwriting(inputs: Iterable[Path | None], outputs: Iterable[Path | N
         if path.resolve() in written:
             raise InvalidInput(f"Output {path} is named twice; name another file.")
         written.add(path.resolve())
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be made before hours are spent on what would go there."""
+    existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
+    try:
+        usable = existing.is_dir() and os.access(existing, os.W_OK)
+        if usable:
+            tempfile.TemporaryFile(dir=existing).close()  # some file systems refuse only here
+    except OSError:
+        usable = False
+    if not usable:
+        raise InvalidInput(f"Folder {out} cannot be written to; name another with {option('out')}.")
 
 
 @contextmanager

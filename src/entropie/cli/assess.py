@@ -15,7 +15,7 @@ import click
 from entropie.cli import output
 from entropie.cli.engine import check_engine, engine_options, session
 from entropie.cli.gate import Gate, apply_gate, gate_options, verdict_text
-from entropie.cli.options import WHOLE, check_folder, json_option
+from entropie.cli.options import COUNT, json_option
 from entropie.cli.summary import assessment_text
 from entropie.cli.windows import window_option
 
@@ -36,8 +36,8 @@ def _attack_options(command: Any) -> Any:
         click.option("--protect", type=float, metavar="ERROR",
                      help="Also find what makes every attacker err so often, such as 0.9, and what that costs."),
         click.option("--no-report", is_flag=True, help="Write no report.html."),
-        click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="S", help="Seed of the bootstrap."),
-        click.option("--threads", type=WHOLE, metavar="N", help="Threads to use. [all cores]"),
+        click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of the bootstrap."),
+        click.option("--threads", type=COUNT, metavar="N", help="Threads to use. [all cores]"),
         json_option,
     ]  # fmt: skip
     for option in reversed(options):
@@ -55,9 +55,9 @@ def _attack_options(command: Any) -> Any:
 @click.option("--preset", metavar="NAME", help="A published data set: its columns and rules.")
 @click.option("--grid", metavar="SIZE", help="Size of a map cell, such as 500m, for coordinates.")
 @click.option(
-    "--min-events", type=WHOLE, default=10, show_default=True, metavar="N", help="Leave out people with fewer."
+    "--min-events", type=COUNT, default=10, show_default=True, metavar="N", help="Leave out people with fewer."
 )
-@click.option("--sample", type=WHOLE, metavar="N", help="Attack so many people, chosen by a hash of their id.")
+@click.option("--sample", type=COUNT, metavar="N", help="Attack so many people, chosen by a hash of their id.")
 @click.option("--max-dirty-share", type=float, default=0.01, show_default=True, help="Unusable rows to put up with.")
 @click.option("--matcher", "matchers", multiple=True, type=click.Choice(_MATCHERS), help="May be repeated. [all]")
 @click.option(
@@ -74,8 +74,8 @@ def _attack_options(command: Any) -> Any:
     show_default=True,
     help="Learn from the first half and attack the second, or learn the first events of the history attacked.",
 )
-@click.option("--train-events", type=WHOLE, metavar="N", help="Learn from the first N events only.")
-@click.option("--target-events", type=WHOLE, metavar="N", help="Attack the first N events only.")
+@click.option("--train-events", type=COUNT, metavar="N", help="Learn from the first N events only.")
+@click.option("--target-events", type=COUNT, metavar="N", help="Attack the first N events only.")
 @click.option("--no-null", is_flag=True, help="Skip the check on permuted people (half the time).")
 @click.option("--converge", is_flag=True, help="Also show bits against number of people.")
 @click.option(
@@ -83,7 +83,7 @@ def _attack_options(command: Any) -> Any:
 )
 @click.option(
     "--known-events",
-    type=WHOLE,
+    type=COUNT,
     multiple=True,
     metavar="N",
     help="Also show an attacker who knows only N events of each person; may be repeated. [a few up to 20,000 people]",
@@ -173,6 +173,7 @@ def _run(
 ) -> int:
     """Read, attack, pull the levers asked for, judge, write, show."""
     from entropie.assessment import assess_prepared, check_attack, prepare
+    from entropie.atomic import check_folder
     from entropie.errors import EntropieError
     from entropie.mitigate.obfuscation import wanted_error_value
     from entropie.mitigate.windows import parse_window

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, WHOLE, json_option
+from entropie.cli.options import COUNT, FILE, json_option
 
 if TYPE_CHECKING:
     from entropie.mitigate.attributes import AttributeRisk, ColumnRisk, GroupRisk, Remedy
@@ -26,7 +26,7 @@ _SHOWN_REMEDIES = 6
     "--id", "id_column", metavar="C", help="Column that holds the person; checked to be different in each row."
 )
 @click.option(
-    "--max-set", type=WHOLE, default=3, show_default=True, metavar="N", help="Largest set of columns to show."
+    "--max-set", type=COUNT, default=3, show_default=True, metavar="N", help="Largest set of columns to show."
 )
 @click.option(
     "--bins",

@@ -11,7 +11,7 @@ import click
 
 from entropie.cli import output
 from entropie.cli.engine import check_engine, engine_options, session
-from entropie.cli.options import FILE, WHOLE, dictionary_option, json_option, load_parameters, parameters_option
+from entropie.cli.options import COUNT, FILE, dictionary_option, json_option, load_parameters, parameters_option
 from entropie.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--item", "items", multiple=True, metavar="I", help="Estimate this item only. May be repeated.")
 @click.option("--out", type=FILE, metavar="FILE", help="Write all estimates (.csv or .parquet).")
 @click.option("--save-counts", type=FILE, metavar="FILE", help="Write the counts (.npz), to be merged later.")
-@click.option("--top", type=WHOLE, default=20, show_default=True, metavar="N", help="Largest estimates to show.")
+@click.option("--top", type=COUNT, default=20, show_default=True, metavar="N", help="Largest estimates to show.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
 @engine_options
 @json_option

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, WHOLE, json_option
+from entropie.cli.options import COUNT, FILE, json_option
 from entropie.gate.profiles import OWN, PROFILES
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _options() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
         click.option("--waiver", type=FILE, metavar="FILE", help="Waiver for a limit that is not met (TOML)."),
         click.option("--declared", type=FILE, metavar="FILE", help="The four declarations below in a file (TOML)."),
         click.option("--attacker", metavar="TEXT", help="Declare who might try."),
-        click.option("--population", type=WHOLE, metavar="N", help="Declare how many people there are to tell apart."),
+        click.option("--population", type=COUNT, metavar="N", help="Declare how many people there are to tell apart."),
         click.option("--context", metavar="TEXT", help="Declare how the data are released."),
         click.option("--attempt-probability", type=float, metavar="P", help="Declare how likely an attempt is."),
         click.option("--review-date", metavar="DATE", help="When to look again. [in one year, or when a waiver ends]"),

@@ -25,7 +25,7 @@ from entropie.errors import EntropieError, Unreachable
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="entropie")
 def cli() -> None:
     """How identifiable is this data, what must be added so that it is not, and what is it still good for?

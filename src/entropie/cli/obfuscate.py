@@ -11,8 +11,8 @@ import click
 
 from entropie.cli import output
 from entropie.cli.options import (
+    COUNT,
     FILE,
-    WHOLE,
     build_mechanism,
     dictionary_option,
     json_option,
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 @click.option("--out", type=FILE, required=True, metavar="FILE", help="Reports to write (.csv or .parquet).")
 @parameters_option
 @mechanism_options
-@click.option("--domain", type=WHOLE, metavar="K", help="How many items there are, when --column holds codes 0 to K-1.")
+@click.option("--domain", type=COUNT, metavar="K", help="How many items there are, when --column holds codes 0 to K-1.")
 @dictionary_option
 @click.option("--keep", multiple=True, metavar="C", help="Column to carry over unchanged. May be repeated.")
-@click.option("--seed", type=WHOLE, metavar="S", help="Simulate with this seed. Such reports protect nobody.")
+@click.option("--seed", type=COUNT, metavar="S", help="Simulate with this seed. Such reports protect nobody.")
 @json_option
 def obfuscate(
     values: Path,

@@ -1,69 +1,157 @@
-"""Option types and the options that several commands share."""
+"""The options of commands: made from the fields of a request, grouped by the question they answer, read in one way."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from entropie.quantities import read_count, read_share
+from entropie.errors import EntropieError
+from entropie.request import (
+    About,
+    Attackers,
+    Kind,
+    Limits,
+    Output,
+    People,
+    Run,
+    Source,
+    SplitRule,
+    converted,
+    option_of,
+)
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
+
+_GROUPS: dict[type, str] = {
+    Source: "Input",
+    People: "Input",
+    SplitRule: "Attacker",
+    Attackers: "Attacker",
+    Limits: "Verdict",
+    About: "Sign-off",
+    Output: "Output",
+    Run: "Running",
+}
+_ORDER = ("Input", "Mechanism", "Attacker", "Verdict", "Mitigation", "Sign-off", "Output", "Running", "")
 
 
-class Count(click.ParamType[int]):
-    """A whole number, written 1370637, 1_370_637, 1,370,637, 1e6 or 1.4M."""
+class Quantity(click.ParamType[Any]):
+    """A value as a request reads it: 1.4M people, a limit of 10%, 4GB of memory."""
 
-    name = "integer"
+    def __init__(self, kind: Kind, choices: tuple[str, ...] = ()) -> None:
+        self.name = kind
+        self._kind = kind
+        self._choices = choices
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the number, or say what it should be."""
-        if isinstance(value, int):
-            return value
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the value, or say what it should be."""
         try:
-            return read_count(value)
-        except ValueError:
-            return self.fail(f"{value!r} is not a whole number such as 1500, 1e6 or 1.4M.", param, ctx)
+            read = converted("value", self._kind, value, self._choices)
+        except EntropieError as problem:
+            rule = str(problem).removeprefix("Parameter `value` must be ").removesuffix(f", got {value!r} instead.")
+            return self.fail(f"{value!r} is not {rule}.", param, ctx)
+        if self._choices and read not in self._choices:
+            return self.fail(f"{value!r} is not one of {', '.join(self._choices)}.", param, ctx)
+        return read
 
 
-class Share(click.ParamType[float]):
-    """A share, written 0.1 or 10%."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read the share, or say what it should be."""
-        if isinstance(value, float):
-            return value
-        try:
-            return read_share(str(value))
-        except ValueError:
-            return self.fail(f"{value!r} is not a share such as 0.1 or 10%.", param, ctx)
-
-
-COUNT, SHARE = Count(), Share()
-WHOLE = COUNT
-
+COUNT, SHARE, SIZE = Quantity("count"), Quantity("share"), Quantity("bytes")
 FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print everything, with all digits.")
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 
-parameters_option = click.option("--parameters", type=FILE, metavar="FILE", help="Parameter document to use.")
-dictionary_option = click.option(
+class Grouped(click.Option):
+    """An option that says under which question the help lists it."""
+
+    def __init__(self, *names: Any, group: str = "", **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.group = group
+
+
+class Command(click.Command):
+    """A command whose help groups options by question."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list of options per question."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            shown = parameter.get_help_record(ctx)
+            if shown is not None:
+                rows.setdefault(getattr(parameter, "group", ""), []).append(shown)
+        widest = max(len(names) for listed in rows.values() for names, _ in listed)
+        for group in sorted(rows, key=_ORDER.index):
+            with formatter.section(group or "Options"):
+                padded = [(names.ljust(widest), text) for names, text in rows[group]]
+                formatter.write_dl(padded, col_max=widest, col_spacing=2)
+
+
+def options_of(*sections: type, without: tuple[str, ...] = ()) -> Callable[[AnyCommand], AnyCommand]:
+    """The options of these sections of a request; those not given come as None."""
+    options = [
+        _declared(section, field)
+        for section in sections
+        for field in dataclasses.fields(section)
+        if option_of(field) is not None and field.name not in without
+    ]
+
+    def decorate(command: AnyCommand) -> AnyCommand:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _declared(section: type, field: dataclasses.Field[Any]) -> Callable[[AnyCommand], AnyCommand]:
+    shown = option_of(field)
+    assert shown is not None
+    name = f"--{shown.spelled or field.name.replace('_', '-')}"
+    settings: dict[str, Any] = {"cls": Grouped, "group": _GROUPS[section], "help": _help(field), "default": None}
+    if shown.kind == "flag":
+        return click.option(name, field.name, is_flag=True, flag_value=not field.default, **settings)
+    settings["metavar"] = shown.metavar or f"[{'|'.join(shown.choices)}]"
+    if shown.kind in ("texts", "counts"):
+        one: Kind = "text" if shown.kind == "texts" else "count"
+        return click.option(name, field.name, multiple=True, type=Quantity(one), **settings)
+    return click.option(name, field.name, type=Quantity(shown.kind, shown.choices), **settings)
+
+
+def _help(field: dataclasses.Field[Any]) -> str:
+    shown = option_of(field)
+    assert shown is not None
+    default = field.default
+    plain = default is None or default == () or isinstance(default, bool)
+    return shown.help if plain or shown.choices else f"{shown.help} [{default}]"
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given: click says None or an empty tuple for the others."""
+    return {name: value for name, value in options.items() if value is not None and value != ()}
+
+
+def option(*names: str, group: str = "", **settings: Any) -> Callable[[AnyCommand], AnyCommand]:
+    """An option of one command alone, listed under a question."""
+    return click.option(*names, cls=Grouped, group=group, **settings)
+
+
+json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document instead of text.")
+verbose_option = option("--verbose", "-v", is_flag=True, group="Output", help="Print all numbers and explanations.")
+quiet_option = option("--quiet", "-q", is_flag=True, group="Output", help="Print nothing; the exit code tells.")
+parameters_option = option("--parameters", type=FILE, metavar="FILE", group="Input", help="Parameter document to use.")
+dictionary_option = option(
     "--dictionary",
     type=FILE,
     metavar="FILE",
-    help="Item names and codes (columns code, item). Written by `obfuscate` where it does not exist.",
+    group="Input",
+    help="Item names and codes; `obfuscate` writes it if absent.",
 )
 
 
-def mechanism_options(command: Command) -> Command:
+def mechanism_options(command: AnyCommand) -> AnyCommand:
     """--mechanism, --epsilon, --theta, --hash-size, --prime."""
     options = [
         click.option(
@@ -85,7 +173,7 @@ def mechanism_options(command: Command) -> Command:
     return command
 
 
-def guarantee_options(command: Command) -> Command:
+def guarantee_options(command: AnyCommand) -> AnyCommand:
     """--reports, --list, --prior-max."""
     options = [
         click.option("--reports", type=COUNT, default=1, show_default=True, metavar="T", help="Reports per user."),
@@ -135,18 +223,3 @@ def load_parameters(path: Path) -> Any:
         raise InvalidInput(f"Parameter document {path} does not exist; check the name.") from None
     except UnicodeDecodeError:
         raise InvalidInput(f"Parameter document {path} is not a text file.") from None
-
-
-def check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be made before hours are spent on what would go there."""
-    from entropie.errors import InvalidInput
-
-    existing = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
-    try:
-        usable = existing.is_dir() and os.access(existing, os.W_OK)
-        if usable:
-            tempfile.TemporaryFile(dir=existing).close()  # some file systems refuse only here
-    except OSError:
-        usable = False
-    if not usable:
-        raise InvalidInput(f"Folder {out} cannot be written to; name another with --out.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import re
@@ -13,6 +14,9 @@ from typing import Any
 import click
 
 from entropie.words import percent as percent
+
+WIDTH = 80
+"""Columns of a terminal that everything fits."""
 
 
 def print_json(document: Any) -> None:
@@ -44,20 +48,31 @@ def number(value: float | None) -> str:
     return f"{value:.4g}"
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned with spaces, the first to the left and the others to the right."""
-    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Columns that fit the terminal, the first `left` of them to the left and the others to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
 
-    def line(row: Sequence[str]) -> str:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        return "  " + "   ".join(cells).rstrip()
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place, header in enumerate(headers):
+        drawn.add_column(header, justify="left" if place < left else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(_plain(cell) for cell in row))
+    text = io.StringIO()
+    Console(file=text, width=WIDTH, color_system=None, markup=False, highlight=False, emoji=False).print(drawn)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
-    return "\n".join([line(headers), "  " + "-" * (sum(widths) + 3 * (len(widths) - 1)), *map(line, rows)])
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)
 
 
 def paragraph(text: str) -> str:
     """Text broken into lines that fit a terminal."""
-    return click.wrap_text(re.sub(r"[ \n]+", " ", text), width=88)
+    return click.wrap_text(re.sub(r"[ \n]+", " ", text), width=WIDTH)
 
 
 @contextlib.contextmanager

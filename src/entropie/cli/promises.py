@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import WHOLE, build_mechanism, guarantee_options, json_option, mechanism_options
+from entropie.cli.options import COUNT, build_mechanism, guarantee_options, json_option, mechanism_options
 from entropie.errors import Unreachable
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @mechanism_options
-@click.option("--domain", type=WHOLE, required=True, metavar="K", help="How many items there are.")
-@click.option("--users", type=WHOLE, required=True, metavar="N", help="How many people there are.")
+@click.option("--domain", type=COUNT, required=True, metavar="K", help="How many items there are.")
+@click.option("--users", type=COUNT, required=True, metavar="N", help="How many people there are.")
 @guarantee_options
 @json_option
 def guarantee(users: int, reports: int, list_size: int, prior_max: float | None, as_json: bool, **options: Any) -> None:
@@ -40,8 +40,8 @@ def guarantee(users: int, reports: int, list_size: int, prior_max: float | None,
 
 
 @click.command()
-@click.option("--users", type=WHOLE, required=True, metavar="N", help="How many people there are.")
-@click.option("--domain", type=WHOLE, required=True, metavar="K", help="How many items there are.")
+@click.option("--users", type=COUNT, required=True, metavar="N", help="How many people there are.")
+@click.option("--domain", type=COUNT, required=True, metavar="K", help="How many items there are.")
 @click.option("--bayes-error", type=float, required=True, metavar="B", help="Wanted share of wrong identifications.")
 @click.option(
     "--mechanism",
@@ -51,7 +51,7 @@ def guarantee(users: int, reports: int, list_size: int, prior_max: float | None,
     help="Randomized response, local hashing, or the one with the smaller expected loss.",
 )
 @click.option(
-    "--hash-size", type=WHOLE, metavar="G", help="Hash values of glh. Default: so many that they cost no accuracy."
+    "--hash-size", type=COUNT, metavar="G", help="Hash values of glh. Default: so many that they cost no accuracy."
 )
 @guarantee_options
 @click.option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import WHOLE, json_option
+from entropie.cli.options import COUNT, json_option
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction
@@ -35,8 +35,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--out", type=_FOLDER, default=Path("entropie-paper"), show_default=True, metavar="DIR", help="Folder for results."
 )
-@click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="S", help="Seed of everything drawn.")
-@click.option("--threads", type=WHOLE, metavar="N", help="Threads to use. [all cores]")
+@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of everything drawn.")
+@click.option("--threads", type=COUNT, metavar="N", help="Threads to use. [all cores]")
 @json_option
 @click.pass_context
 def reproduce(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from entropie.cli import output
-from entropie.cli.options import WHOLE, json_option
+from entropie.cli.options import COUNT, json_option
 
 if TYPE_CHECKING:
     from entropie.measures.scoreset import ScoreSetMeasures
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--failed-score", type=float, default=-1.0, show_default=True, help="The score that says so.")
 @click.option("--set", "matcher", metavar="NAME", help="Which matcher, where a folder holds several.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="S", help="Seed of the bootstrap.")
+@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of the bootstrap.")
 @json_option
 def scores(
     paths: tuple[str, ...],

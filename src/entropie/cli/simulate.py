@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, WHOLE, json_option
+from entropie.cli.options import COUNT, FILE, json_option
 
 if TYPE_CHECKING:
     from entropie.data.simulation_fit import FitTable
@@ -37,9 +37,9 @@ _SHARES = {"new_share", "favourite_share", "repeated_transitions", "same_item_ag
 
 @click.command()
 @click.argument("kind", type=click.Choice(_KINDS))
-@click.option("--users", type=WHOLE, metavar="N", help="People to simulate. [as many as the data set has]")
+@click.option("--users", type=COUNT, metavar="N", help="People to simulate. [as many as the data set has]")
 @click.option("--scale", type=float, metavar="F", help="A share of the people of the data set, instead of --users.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="S", help="Same seed, same events.")
+@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Same seed, same events.")
 @click.option("--out", type=FILE, metavar="FILE", help="Parquet file to write: columns user, item, time.")
 @click.option("--compare", type=FILE, metavar="REAL", help="Print the simulation beside these real events.")
 @click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="Threads to use. [all cores]")

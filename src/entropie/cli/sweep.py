@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import WHOLE, check_folder, json_option
+from entropie.cli.options import COUNT, json_option
 from entropie.cli.windows import shown_bits
 from entropie.spreadsheet import safe_cell
 
@@ -56,7 +56,7 @@ class ListOf(click.ParamType[tuple[Any, ...]]):
 
 
 def _whole(text: str) -> int:
-    return WHOLE.convert(text, None, None)
+    return int(COUNT.convert(text, None, None))
 
 
 def _text(text: str) -> str:
@@ -90,13 +90,13 @@ _UNITS = ListOf(_text, "units with commas between them, such as hour,day,week")
 @click.option("--last", type=_NUMBERS, default=(), metavar="N,...", help="Release each person's last N events only.")
 @click.option("--thin", type=_SHARES, default=(), metavar="P,...", help="Release each event with probability P.")
 @click.option(
-    "--min-events", type=WHOLE, default=10, show_default=True, metavar="N", help="Leave out people with fewer."
+    "--min-events", type=COUNT, default=10, show_default=True, metavar="N", help="Leave out people with fewer."
 )
-@click.option("--sample", type=WHOLE, metavar="N", help="Attack so many people, chosen by a hash of their id.")
+@click.option("--sample", type=COUNT, metavar="N", help="Attack so many people, chosen by a hash of their id.")
 @click.option("--max-dirty-share", type=float, default=0.01, show_default=True, help="Unusable rows to put up with.")
 @click.option("--memory", "memory_limit", metavar="SIZE", help="Memory for reading, such as 4GB.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, metavar="S", help="Seed of thinning and bootstrap.")
-@click.option("--threads", type=WHOLE, metavar="N", help="Threads to use. [all cores]")
+@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of thinning and bootstrap.")
+@click.option("--threads", type=COUNT, metavar="N", help="Threads to use. [all cores]")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for sweep.json and sweep.csv. [none is written]")
 @json_option
 def sweep(
@@ -154,6 +154,8 @@ def _files(events: str, out: Path | None) -> tuple[Path, ...]:
 
     if out is None:
         return ()
+    from entropie.atomic import check_folder
+
     check_folder(out)
     files = (out / "sweep.json", out / "sweep.csv")
     refuse_overwriting([Path(events)], files)
