@@ -30,7 +30,7 @@ from entropie.attack.measured import (
     LocalEngine,
     MostExposed,
     attack_by_each,
-    headline_error,
+    best_attack,
     most_exposed,
     strongest,
 )
@@ -110,7 +110,7 @@ class Assessment:
     @property
     def headline_error(self) -> Interval:
         """The best attack's error, with an interval that allows for its having been chosen among all of them."""
-        return headline_error(self.attacks)
+        return best_attack(self.attacks).error
 
     @property
     def most_exposed(self) -> MostExposed:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.attack import measured
-from entropie.attack.attackers import Attackers, Figure, _quantile, known_event_steps
+from entropie.attack.attackers import Attackers, _quantile, known_event_steps
 from entropie.attack.chance import by_content, exchanged_targets
 from entropie.attack.features import Matching, length_histogram
 from entropie.attack.matchers import matcher, visit
@@ -20,6 +20,7 @@ from entropie.attack.scoring import AttackOutcome, attack
 from entropie.data.split import Knowledge, Split, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
+from entropie.measures.best import BestAttack
 from entropie.measures.summary import Measures
 
 
@@ -81,7 +82,7 @@ class Listed:
 def test_an_engine_is_asked_for_everything_at_once(habits: Split) -> None:
     assessed = attacks(habits, "markov", "pitman_yor")
     engine = Listed(assessed[0].measures)
-    known, levels = Attackers(Figure.best({"markov": assessed[0].measures}), "partial", (1, 8), "pitman_yor").run(
+    known, levels = Attackers(BestAttack.of({"markov": assessed[0].measures}), "partial", (1, 8), "pitman_yor").run(
         engine
     )
     assert engine.asked == [
@@ -153,7 +154,7 @@ def test_the_quantile_of_a_histogram_is_that_of_the_people(lengths: list[int], s
 
 def test_the_best_of_several_matchers_counts_and_its_interval_allows_for_the_choice(habits: Split) -> None:
     found = {name: measured_attack(name, habits.train, habits.target, replicates=2) for name in ("markov", "visit")}
-    best = Figure.best(found)
+    best = BestAttack.of(found)
     assert best.matcher == min(found, key=lambda name: found[name].identification_error.value)
     alone = found[best.matcher].identification_error
     assert best.error.value == alone.value
@@ -164,7 +165,7 @@ def test_the_best_of_several_matchers_counts_and_its_interval_allows_for_the_cho
 def test_another_matcher_helps_where_few_events_are_known(habits: Split) -> None:
     seen: list[str] = []
     engine = LocalEngine.of(habits, replicates=2, tell=lambda stage, share: seen.append(stage))
-    whole = Figure.best({"markov": measured_attack("markov", habits.train, habits.target, replicates=2)})
+    whole = BestAttack.of({"markov": measured_attack("markov", habits.train, habits.target, replicates=2)})
     rows, _ = Attackers(whole, "partial", (2, 8), "visit").run(engine)
     assert list(dict.fromkeys(seen)) == ["knowing 2: markov", "knowing 2: visit", "knowing 8: markov"]
     alone, _ = Attackers(whole, "partial", (2, 8)).run(engine)

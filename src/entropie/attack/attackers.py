@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.measured import Attack, AttackSpec, Engine, headline_error, strongest
+from entropie.attack.measured import Attack, AttackSpec, Engine, best_attack, strongest
 from entropie.data.split import Knowledge
 from entropie.errors import InvalidParameter
-from entropie.measures.intervals import LEVEL, Interval, wilson
+from entropie.measures.best import BestAttack
 from entropie.measures.summary import Measures
 
-__all__ = ["AttackerLevel", "Attackers", "Figure", "KnownEvents", "known_event_steps"]
+__all__ = ["AttackerLevel", "Attackers", "KnownEvents", "known_event_steps"]
 
 FEW_EVENTS = 5
 _FOR_FEW_EVENTS = "pitman_yor"
@@ -26,38 +26,11 @@ Level = Literal["weak", "medium", "strong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """The best of the matchers tried, with an interval that allows for the choice."""
-
-    matcher: str
-    error: Interval
-    measures: Measures
-    tried: int
-
-    @classmethod
-    def best(cls, found: dict[str, Measures]) -> Figure:
-        """Choose the matcher that names most people."""
-        name = min(found, key=lambda tried: _error(found[tried]))
-        measures, error = found[name], _error(found[name])
-        right = (1.0 - error) * measures.targets
-        low, high = wilson(right, measures.targets, 1.0 - (1.0 - LEVEL) / len(found))
-        return cls(name, Interval(error, 1.0 - float(high), 1.0 - float(low)), measures, len(found))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {
-            "matcher": self.matcher,
-            "identification_error": self.error.to_json(),
-            "matchers_tried": self.tried,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class KnownEvents:
     """The attack of someone who knows so many first events of everybody; None: all events to learn from."""
 
     train_events: int | None
-    figure: Figure
+    figure: BestAttack
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
@@ -71,7 +44,7 @@ class AttackerLevel:
 
     level: Level
     knows: str
-    figure: Figure
+    figure: BestAttack
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
@@ -85,7 +58,7 @@ class Attackers:
     First comes the list of attacks it takes, then what is said once all of them have been run.
     """
 
-    assessed: Figure
+    assessed: BestAttack
     knowledge: Knowledge
     steps: tuple[int, ...]  # numbers of events known, rising
     for_few_events: str | None = None
@@ -98,8 +71,7 @@ class Attackers:
                 raise InvalidParameter.of("known_events", "at least 1", known)
         best = attacks[strongest(attacks)]
         few = _FOR_FEW_EVENTS if any(attack.matcher == _FOR_FEW_EVENTS for attack in attacks) else None
-        assessed = Figure(best.matcher, headline_error(attacks), best.measures, len(attacks))
-        return cls(assessed, best.knowledge, tuple(sorted(set(steps))), few)
+        return cls(best_attack(attacks), best.knowledge, tuple(sorted(set(steps))), few)
 
     def specs(self) -> tuple[AttackSpec, ...]:
         """The attacks to run."""
@@ -117,7 +89,7 @@ class Attackers:
         Weak: one event of each person. Medium: what was assessed. Strong: the attacked events themselves.
         """
         known = [
-            KnownEvents(step, Figure.best({spec.matcher: found[spec] for spec in self._knowing(step)}))
+            KnownEvents(step, BestAttack.of({spec.matcher: found[spec] for spec in self._knowing(step)}))
             for step in self.steps
         ]
         rows = (*known, KnownEvents(None, self.assessed))
@@ -128,7 +100,7 @@ class Attackers:
         if not self._strong_is_run:
             return rows, (weak, AttackerLevel("strong", everything, self.assessed))
         medium = AttackerLevel("medium", "The earlier events that the assessment lets her learn from.", self.assessed)
-        all_known = Figure.best({self.assessed.matcher: found[self._knowing_all]})
+        all_known = BestAttack.of({self.assessed.matcher: found[self._knowing_all]})
         return rows, (weak, medium, AttackerLevel("strong", everything, all_known))
 
     @property
@@ -170,7 +142,3 @@ def _quantile(lengths: NDArray[np.int64], people: NDArray[np.int64], share: floa
     )
     part = place - low
     return above - (above - below) * (1.0 - part) if part >= 0.5 else below + (above - below) * part
-
-
-def _error(measures: Measures) -> float:
-    return 1.0 if measures.identification_error is None else measures.identification_error.value

@@ -21,8 +21,9 @@ from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import attack_single
 from entropie.data.split import Knowledge, Split, first_events
 from entropie.data.traces import Traces
+from entropie.measures.best import BestAttack, strength
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval, wilson
+from entropie.measures.intervals import REPLICATES, Interval, share_interval
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure_outcome
 
@@ -38,7 +39,7 @@ __all__ = [
     "Training",
     "attack_by_each",
     "attack_outcome",
-    "headline_error",
+    "best_attack",
     "measured_attack",
     "most_exposed",
     "strongest",
@@ -92,8 +93,8 @@ class Attack:
 
     @property
     def error(self) -> float:
-        """Share of people named wrongly."""
-        return 1.0 if self.measures.identification_error is None else self.measures.identification_error.value
+        """Share of people who are not re-identified."""
+        return self.measures.error
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of one attack."""
@@ -138,29 +139,23 @@ def attack_by_each(
 
 
 def strongest(attacks: Sequence[Attack]) -> int:
-    """Index of the attack that names most people; bits decide between equals."""
-    return min(range(len(attacks)), key=lambda i: (attacks[i].error, -attacks[i].measures.pse.value_bits))
+    """Index of the attack that re-identifies most people; bits decide between equals."""
+    return min(range(len(attacks)), key=lambda i: strength(attacks[i].measures))
 
 
-def headline_error(attacks: Sequence[Attack]) -> Interval:
-    """The best attack's error, with an interval that allows for its having been chosen among all of them."""
-    best = attacks[strongest(attacks)]
-    right = (1.0 - best.error) * best.measures.targets
-    low, high = wilson(right, best.measures.targets, 1.0 - (1.0 - LEVEL) / len(attacks))
-    return Interval(best.error, 1.0 - float(high), 1.0 - float(low))
+def best_attack(attacks: Sequence[Attack]) -> BestAttack:
+    """The strongest attack, with an interval that allows for its having been chosen among all of them."""
+    return BestAttack.of({attack.matcher: attack.measures for attack in attacks})
 
 
 def most_exposed(attacks: Sequence[Attack]) -> MostExposed:
     """The group of people with the highest risk: the clearest tenth of some attack, or everybody."""
-    level = 1.0 - (1.0 - LEVEL) / len(attacks)
-    best, error = attacks[strongest(attacks)], headline_error(attacks)
-    everybody = Interval(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
-    groups = [MostExposed(best.matcher, 1.0, best.measures.targets, everybody)]
+    best = best_attack(attacks)
+    groups = [MostExposed(best.matcher, 1.0, best.measures.targets, best.right)]
     for attack in attacks:
         if attack.measures.exposure is not None:
             first = attack.measures.exposure.most_exposed
-            low, high = wilson(first.right.value * first.people, first.people, level)
-            right = Interval(first.right.value, float(low), float(high))
+            right = share_interval(first.right.value, first.people, best.level)
             groups.append(MostExposed(attack.matcher, first.end, first.people, right))
     return max(groups, key=lambda group: (group.right.value, group.right.low))
 

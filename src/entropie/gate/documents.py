@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from entropie.errors import InvalidInput
+from entropie.measures.best import level_among
 from entropie.measures.intervals import LEVEL, Interval
 
 SCHEMA = "entropie.assessment/1"
@@ -85,7 +86,7 @@ def strongest(document: Document) -> int:
 
 def complement(error: Interval) -> Interval:
     """Risk from error: one minus it, the ends changed over."""
-    return Interval(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
+    return error.complement
 
 
 def average_risk(document: Document) -> Interval:
@@ -157,7 +158,7 @@ def tells_most_exposed(document: Document) -> bool:
 
 def headline_level(document: Document) -> float:
     """Level of the headline's intervals by themselves: all of the attacks chosen among share the 5 % of doubt."""
-    return 1.0 - (1.0 - LEVEL) / max(1.0, number(document, "headline", "chosen_among"))
+    return level_among(number(document, "headline", "chosen_among"))
 
 
 def obfuscated(document: Document) -> bool:

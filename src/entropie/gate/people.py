@@ -6,7 +6,7 @@ import math
 
 from entropie.gate import documents
 from entropie.gate.documents import Document
-from entropie.measures.intervals import wilson
+from entropie.measures.intervals import share_interval
 from entropie.measures.special import normal_quantile
 
 __all__ = ["MOST_PEOPLE", "assessed_sentence", "people_needed"]
@@ -75,5 +75,5 @@ def people_needed(share: float, limit: float, level: float) -> int | None:
 
 
 def _tells(share: float, limit: float, level: float, people: int) -> bool:
-    low, high = wilson(share * people, people, level)
-    return bool(high <= limit or low > limit)
+    interval = share_interval(share, people, level)
+    return interval.high <= limit or interval.low > limit

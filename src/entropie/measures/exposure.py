@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from entropie.errors import InvalidInput
-from entropie.measures.intervals import LEVEL, Interval, wilson
+from entropie.measures.intervals import LEVEL, Interval, share_interval
 
 __all__ = ["GROUPS", "Exposure", "ExposureGroup", "exposure"]
 
@@ -82,6 +82,5 @@ def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS, lev
 
 
 def _group(shared: np.ndarray, begin: int, end: int, people: int, level: float) -> ExposureGroup:
-    low, high = wilson(shared.sum(), shared.size, level)
-    right = float(shared.mean())
-    return ExposureGroup(begin / people, end / people, shared.size, Interval(right, float(low), float(high)))
+    right = share_interval(float(shared.mean()), shared.size, level)
+    return ExposureGroup(begin / people, end / people, shared.size, right)

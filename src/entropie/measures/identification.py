@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.intervals import LEVEL, Interval, wilson
+from entropie.measures.intervals import LEVEL, Interval, share_interval
 
 __all__ = ["GUESSES", "GuessError", "guessing_error", "identification_error", "lift", "rank_steps", "top_k_errors"]
 
@@ -41,8 +41,7 @@ def identification_error(credit: ArrayLike, *, independent: int | None = None, l
     0.625
     """
     shares = _checked_credit(credit)
-    low, high = wilson(shares.mean() * (trials := _trials(shares.size, independent)), trials, level)
-    return Interval(1.0 - float(shares.mean()), 1.0 - float(high), 1.0 - float(low))
+    return share_interval(float(shares.mean()), _trials(shares.size, independent), level).complement
 
 
 def top_k_errors(
@@ -68,8 +67,8 @@ def top_k_errors(
     errors = []
     for k in sorted({k for k in guesses if 1 <= k <= users}):
         success = float(np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0).mean())
-        ends = wilson(success * trials, trials, level)
-        errors.append(GuessError(k, 1.0 - success, 1.0 - float(ends[1]), 1.0 - float(ends[0])))
+        error = share_interval(success, trials, level).complement
+        errors.append(GuessError(k, error.value, error.low, error.high))
     return tuple(errors)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from entropie.errors import InvalidParameter
 from entropie.measures.special import normal_quantile
 
-__all__ = ["LEVEL", "REPLICATES", "Interval", "percentiles", "wilson"]
+__all__ = ["LEVEL", "REPLICATES", "Interval", "percentiles", "share_interval", "wilson"]
 
 LEVEL = 0.95
 """Confidence level of every interval unless told otherwise."""
@@ -35,6 +35,11 @@ class Interval:
     value: float
     low: float
     high: float
+
+    @property
+    def complement(self) -> Interval:
+        """One minus it, the ends changed over: risk from error, error from risk."""
+        return Interval(1.0 - self.value, 1.0 - self.high, 1.0 - self.low)
 
     def to_json(self) -> dict[str, float]:
         """Plain numbers, keys as in assessment.json."""
@@ -54,6 +59,12 @@ def wilson(successes: ArrayLike, trials: float, level: float = LEVEL) -> tuple[N
     scale = 1.0 + z * z / trials
     low, high = np.clip((centre - half) / scale, 0.0, 1.0), np.clip((centre + half) / scale, 0.0, 1.0)
     return np.where(share <= 0.0, 0.0, low), np.where(share >= 1.0, 1.0, high)
+
+
+def share_interval(share: float, trials: float, level: float = LEVEL) -> Interval:
+    """A share of the trials with Wilson's interval."""
+    low, high = wilson(share * trials, trials, level)
+    return Interval(share, float(low), float(high))
 
 
 def percentiles(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float]:

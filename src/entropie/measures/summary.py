@@ -81,6 +81,11 @@ class Measures:
     rank_curve: tuple[tuple[int, float], ...]  # k, share of targets whose user is among the k best
     exposure: Exposure | None
 
+    @property
+    def error(self) -> float:
+        """Share of targets not re-identified; 1 where only pooled scores are known."""
+        return 1.0 if self.identification_error is None else self.identification_error.value
+
     def to_json(self) -> dict[str, Any]:
         """Plain floats, integers, lists and None, never NaN; keys as in assessment.json."""
         return {

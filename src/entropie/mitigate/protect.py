@@ -20,8 +20,9 @@ from entropie.attack.scoring import attack
 from entropie.attack.single import pie_bits
 from entropie.data.split import Split
 from entropie.data.traces import Traces
+from entropie.measures.best import level_among
 from entropie.measures.identification import identification_error
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval
+from entropie.measures.intervals import REPLICATES, Interval
 from entropie.measures.summary import measure_outcome
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
@@ -238,7 +239,7 @@ def _strongest_plain(senders: Senders, seed: int, replicates: int, threads: int 
     train = Traces(senders.train.offsets, senders.train.items, senders.domain_size)
     outcomes = {name: attack(matcher(name)(train, sent), threads=threads) for name in _PLAIN_MATCHERS}
     name = max(outcomes, key=lambda tried: float(outcomes[tried].credit.mean()))
-    level = 1.0 - (1.0 - LEVEL) / len(outcomes)
+    level = level_among(len(outcomes))
     measures = measure_outcome(outcomes[name], users=senders.users, seed=seed, replicates=replicates)
     return AttackFigure(name, identification_error(outcomes[name].credit, level=level), measures.pse.to_json())
 

@@ -24,9 +24,10 @@ from entropie.data.event_columns import EventColumns, event_numbers, read_event_
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.split import Split, split_traces
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures.best import BestAttack
 from entropie.measures.divergence import Divergence
 from entropie.measures.identification import guessing_error, lift
-from entropie.measures.intervals import LEVEL, Interval, wilson
+from entropie.measures.intervals import Interval
 from entropie.measures.summary import Measures
 from entropie.mitigate.lever import Cost, Lever, Material, pull
 from entropie.mitigate.sweep_words import first_sentence, lowest_sentence, stronger_sentence
@@ -76,7 +77,7 @@ class SweepRow:
     @property
     def risk(self) -> Interval:
         """Share of people named rightly."""
-        return Interval(1.0 - self.error.value, 1.0 - self.error.high, 1.0 - self.error.low)
+        return self.error.complement
 
     @property
     def usefulness(self) -> float | None:
@@ -323,21 +324,20 @@ class _Run:
         """Attack what a lever leaves with these matchers."""
         title = "as it is" if lever is None else f"{lever.kind} {lever.setting}"
         self.tell(f"attacking: {title}", step / self.steps)
-        found = {name: self._measures(name, split) for name in names}
-        best = _best(found)
+        best = BestAttack.of({name: self._measures(name, split) for name in names}, tried=self.choices)
         released = split.target
         return SweepRow(
             lever=lever,
             items=int(np.unique(released.items).size),
             events=released.events,
             people=int(np.count_nonzero(np.diff(released.offsets))),
-            matcher=best,
+            matcher=best.matcher,
             matchers=tuple(names),
-            error=_error(found[best], self.choices),
+            error=best.error,
             guessing_error=guessing_error(split.train.users),
-            pse=found[best].pse,
+            pse=best.measures.pse,
             pie_bits=pie_bits(released) if released.events else 0.0,
-            lift=lift(_value(found[best]), split.train.users),
+            lift=lift(best.error.value, split.train.users),
             cost=cost,
             risk_reduction=0.0,
             useful=False,
@@ -352,23 +352,6 @@ class _Run:
         return measured_attack(
             name, split.train, split.target, seed=self.seed, replicates=self.replicates, threads=self.threads
         )
-
-
-def _value(measures: Measures) -> float:
-    assert measures.identification_error is not None
-    return measures.identification_error.value
-
-
-def _best(found: dict[str, Measures]) -> str:
-    """The matcher that names most people; bits decide between equals."""
-    return min(found, key=lambda name: (_value(found[name]), -found[name].pse.value_bits))
-
-
-def _error(measures: Measures, choices: int) -> Interval:
-    """The error with an interval that allows for the choice of the matcher (Bonferroni)."""
-    value = _value(measures)
-    low, high = wilson((1.0 - value) * measures.targets, measures.targets, 1.0 - (1.0 - LEVEL) / choices)
-    return Interval(value, 1.0 - float(high), 1.0 - float(low))
 
 
 def _judged(row: SweepRow, as_it_is: SweepRow) -> SweepRow:

@@ -19,9 +19,9 @@ from entropie.data.filter import keep_used_items
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures.best import BestAttack
 from entropie.measures.divergence import Divergence
-from entropie.measures.intervals import LEVEL, Interval, wilson
-from entropie.measures.summary import Measures
+from entropie.measures.intervals import Interval
 from entropie.theory import checks
 
 __all__ = ["FEWEST_PEOPLE", "MOST_WINDOWS", "Window", "parse_window", "windows"]
@@ -139,20 +139,13 @@ def _attacked(
         reason = f"{inside.users} people have {least} events or more in this window, {fewest} are needed."
         return replace(window, reason=reason)
     split = split_traces(keep_used_items(inside).traces)
-    found = {
-        name: measured_attack(name, split.train, split.target, seed=seed, replicates=replicates, threads=threads)
-        for name in matchers
-    }
-    best = min(found, key=lambda name: (_error(found[name]), -found[name].pse.value_bits))
-    value, targets = _error(found[best]), found[best].targets
-    low, high = wilson((1.0 - value) * targets, targets, 1.0 - (1.0 - LEVEL) / len(matchers))
-    error = Interval(value, 1.0 - float(high), 1.0 - float(low))
-    return replace(window, matcher=best, error=error, pse=found[best].pse)
-
-
-def _error(measures: Measures) -> float:
-    assert measures.identification_error is not None
-    return measures.identification_error.value
+    best = BestAttack.of(
+        {
+            name: measured_attack(name, split.train, split.target, seed=seed, replicates=replicates, threads=threads)
+            for name in matchers
+        }
+    )
+    return replace(window, matcher=best.matcher, error=best.error, pse=best.measures.pse)
 
 
 def _times(traces: Traces) -> NDArray[np.int64]:
