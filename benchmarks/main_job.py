@@ -125,10 +125,10 @@ def scale(share: int, path: str) -> dict[str, Any]:
     from entropie.data.filter import keep_active_users
     from entropie.data.split import split_traces
     from entropie.measures.summary import measure_outcome
-    from entropie.request import SplitRule
+    from entropie.request import Source, SplitRule
 
     def ingest() -> Any:
-        return keep_active_users(read_events(path, user="user", item="item", time="time").traces, 10).traces
+        return keep_active_users(read_events(Source(path, user="user", item="item", time="time")).traces, 10).traces
 
     ingest_seconds, traces = timed(ingest)
     one = split_traces(traces, SplitRule(target_events=1))

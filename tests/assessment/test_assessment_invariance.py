@@ -22,6 +22,7 @@ from entropie.attack.matchers import visit
 from entropie.attack.scoring import prepare
 from entropie.data.events import read_events
 from entropie.data.split import split_halves
+from entropie.request import Source
 
 USERS = 90
 TABLE = people_with_habits(21, USERS, items=60)
@@ -110,7 +111,7 @@ def test_run_again(plain):
 
 def test_threads_do_not_matter():
     table = people_with_habits(2, 3000, items=500, events=(20, 40))
-    split = split_halves(read_events(table).traces)
+    split = split_halves(read_events(Source(table)).traces)
     index, targets = prepare(visit(split.train, split.target))
     assert len(list(blocks(index, targets, 2))) > 1  # so that threads have something to share
     options = {"matchers": ["visit", "bayes"], "null_baseline": False, "replicates": 2}

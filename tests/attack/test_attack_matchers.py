@@ -30,6 +30,7 @@ from entropie.data.filter import keep_active_users
 from entropie.data.split import split_halves
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
+from entropie.request import Source
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 SHAPES = (st.integers(1, 14), st.integers(0, 12), st.integers(1, 8))
@@ -179,7 +180,7 @@ def real_halves(city: str) -> tuple[Traces, Traces]:
     path = DATA / f"foursquare_{city}.parquet"
     if not path.exists():
         pytest.skip("the shared check-ins are not here")
-    split = split_halves(keep_active_users(read_events(path).traces).traces)
+    split = split_halves(keep_active_users(read_events(Source(path)).traces).traces)
     return split.train, split.target
 
 

@@ -14,13 +14,14 @@ from entropie.data.simulation import simulate_file, simulate_traces
 from entropie.data.simulation_fit import CURVE, FitTable
 from entropie.data.traces import traces_sha256
 from entropie.measures.intervals import Interval
+from entropie.request import Source
 
 
 def test_exact_output(entropie, matches_golden):
     ran = entropie("simulate", "foursquare", "--users", "300", "--seed", "5", "--out", "events.parquet")
     assert (ran.code, ran.err) == (0, "")
     matches_golden("simulate.txt", ran.out)
-    assert traces_sha256(read_events("events.parquet").traces) == traces_sha256(
+    assert traces_sha256(read_events(Source("events.parquet")).traces) == traces_sha256(
         simulate_traces("foursquare", 300, seed=5)
     )
 

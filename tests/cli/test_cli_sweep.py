@@ -21,6 +21,7 @@ from entropie.data.events import read_events
 from entropie.mitigate.lever import Lever
 from entropie.mitigate.sweep import sweep
 from entropie.mitigate.windows import windows
+from entropie.request import Source
 from entropie.schemas import schema
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "sweep.md"
@@ -202,5 +203,5 @@ def test_an_input_is_never_overwritten(entropie, tmp_path):
 
 def test_table_of_windows(matches_golden):
     table = people().rename_columns(["user", "item", *people().column_names[2:]])
-    found = windows(read_events(table).traces, 2 * 86_400, min_events=3, min_people=36, replicates=20)
+    found = windows(read_events(Source(table)).traces, 2 * 86_400, min_events=3, min_people=36, replicates=20)
     matches_golden("windows.txt", windows_text(found) + "\n")

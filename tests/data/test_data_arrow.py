@@ -53,9 +53,10 @@ LINES = {
 }
 PROGRAM = """
 import sys
+from entropie.request import Source
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
-read = read_events(sys.argv[1], max_dirty_share=0.5)
+read = read_events(Source(sys.argv[1], max_dirty_share=0.5))
 read.select(keep_active_users(read.traces, 1))
 print(*({"duckdb", "pandas", "pyarrow.parquet"} & set(sys.modules)))
 """

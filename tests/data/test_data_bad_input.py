@@ -7,6 +7,7 @@ import random
 import resource
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from entropie.data.events import read_events
+from entropie.data.events import Events, read_events
 from entropie.data.presets import PRESETS
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
+from entropie.request import Request
 
 GOOD_LINES = b"user,item,time\n" + b"".join(b"u%d,i%d,%d\n" % (n % 7, n % 11, 1_600_000_000 + n) for n in range(3000))
+
+
+def read(events: object, **options: Any) -> Events:
+    job = Request.of(events, options)
+    return read_events(job.source, job.run)
 
 
 @pytest.fixture
@@ -37,7 +44,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def message(source: object, **options: object) -> str:
     """Read, expect a refusal, and check its form: one line, no traceback words."""
     with pytest.raises(InvalidInput) as caught:
-        read_events(source, **options)  # type: ignore[arg-type]
+        read(source, **options)  # type: ignore[arg-type]
     text = str(caught.value)
     assert "\n" not in text
     assert "Traceback" not in text
@@ -116,7 +123,7 @@ def test_wrong_type(column: pa.Array, role: str) -> None:
 
 def test_fractional_ids_are_refused_and_whole_floats_are_not() -> None:
     assert "do not all read as int64" in message(pa.table({"user": [1.5, 2.0], "item": [1, 2]}))
-    events = read_events(pa.table({"user": [10.0, 2.0], "item": [1, 2]}))
+    events = read(pa.table({"user": [10.0, 2.0], "item": [1, 2]}))
     assert events.user_ids.to_pylist() == [2, 10]
 
 
@@ -146,7 +153,7 @@ def test_nan_times_count_as_dirty() -> None:
         {"user": [1] * 100, "item": [2] * 100, "time": [float("nan")] * 2 + [1.5e9 + n for n in range(98)]}
     )
     assert "2 of 100 rows of the table (2.00%) cannot be used (NaN time: 2)" in message(table)
-    report = read_events(table, max_dirty_share=0.02).report
+    report = read(table, max_dirty_share=0.02).report
     assert (report.events, report.dropped) == (98, {"NaN time": 2})
 
 
@@ -267,17 +274,17 @@ def test_not_utf8(write: Callable[..., Path]) -> None:
         f"1 of 2 rows of {path} (50.00%) cannot be used (not UTF-8: 1), more than the limit of 1.00%; convert it to "
         "UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`), or raise --max-dirty-share."
     )
-    assert read_events(path, max_dirty_share=0.5).user_ids.to_pylist() == ["Bob"]
+    assert read(path, max_dirty_share=0.5).user_ids.to_pylist() == ["Bob"]
 
 
 def test_bad_bytes_outside_the_columns_in_use_do_not_matter(write: Callable[..., Path]) -> None:
     path = write("user,item,note\n1,2,café\n2,3,thé\n".encode("latin-1"))
-    assert read_events(path).report.events == 2
+    assert read(path).report.events == 2
 
 
 def test_bad_bytes_in_a_line_that_is_bad_anyway(write: Callable[..., Path]) -> None:
     path = write("user,item,note\n1,2,café\n2,thé\n".encode("latin-1"))
-    assert read_events(path, max_dirty_share=0.5).report.dropped == {"too few fields": 1}
+    assert read(path, max_dirty_share=0.5).report.dropped == {"too few fields": 1}
 
 
 def test_folder_without_files(tmp_path: Path) -> None:
@@ -321,24 +328,24 @@ def test_sources_and_parameters_that_make_no_sense(write: Callable[..., Path]) -
         {"max_dirty_share": 1.5},
         {"threads": 0},
         {"min_rating": float("nan")},
-        {"memory_limit": "lots"},
+        {"memory": "lots"},
         {"preset": "myspace"},
         {"grid": "500m"},
         {"preset": "geolife"},
     ):
         with pytest.raises(InvalidParameter):
-            read_events(path, **options)  # type: ignore[arg-type]
+            read(path, **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="__arrow_c_stream__"):
-        read_events(12)
+        read(12)
 
 
-@pytest.mark.parametrize("limit", ["1KB", "1MB", "0B"])
-def test_too_little_memory(write: Callable[..., Path], limit: str) -> None:
+@pytest.mark.parametrize("limit", [1000, 10**6, 1])
+def test_too_little_memory(write: Callable[..., Path], limit: int) -> None:
     path = write(GOOD_LINES)
     with pytest.raises(InvalidParameter) as caught:
-        read_events(path, memory_limit=limit)
+        read(path, memory=limit)
     assert str(caught.value) == (
-        f"Parameter `memory_limit` must be enough to read {path}, got {limit!r} instead; raise it, or leave it out."
+        f"Parameter `memory` must be enough to read {path}, got {limit:,} bytes instead; raise it, or leave it out."
     )
 
 
@@ -346,7 +353,7 @@ def test_nothing_is_left_behind(write: Callable[..., Path], tmp_path: Path, monk
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    read_events(write(GOOD_LINES))
+    read(write(GOOD_LINES))
     message(write(b"user,item,time\n" + b"a,b\n" * 5))
 
     for interrupted in ("read", "encode", "sort"):
@@ -356,7 +363,7 @@ def test_nothing_is_left_behind(write: Callable[..., Path], tmp_path: Path, monk
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            read_events(write(GOOD_LINES), progress=interrupt)
+            read(write(GOOD_LINES), progress=interrupt)
     assert list(scratch.iterdir()) == []
 
 
@@ -377,7 +384,7 @@ def test_whatever_the_bytes_an_answer_or_a_sentence(tmp_path: Path, content: byt
     path = tmp_path / "fuzz"
     path.write_bytes(content)
     try:
-        events = read_events(path, preset=preset, grid="1km" if preset == "geolife" else None, max_dirty_share=0.9)
+        events = read(path, preset=preset, grid="1km" if preset == "geolife" else None, max_dirty_share=0.9)
     except EntropieError:
         return
     assert events.traces.events == events.report.rows - sum(events.report.dropped.values())

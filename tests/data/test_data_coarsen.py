@@ -22,7 +22,7 @@ from entropie.data.coarsen import (
     replace_items,
     thin,
 )
-from entropie.data.grid import Grid
+from entropie.data.grid import MapGrid
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 
@@ -219,8 +219,8 @@ def test_points_of_one_cell_get_one_label_and_no_place_is_one_too() -> None:
     # Two points 100 m apart, one a kilometre to the north, one without a place, one off the Earth.
     latitude = np.array([52.5000, 52.5005, 52.5100, np.nan, 95.0])
     longitude = np.array([13.4000, 13.4005, 13.4000, 13.4, 13.4])
-    coarse = grid_labels(latitude, longitude, Grid.parse("10km"))
-    fine = grid_labels(latitude, longitude, Grid.parse("10m"))
+    coarse = grid_labels(latitude, longitude, MapGrid.parse("10km"))
+    fine = grid_labels(latitude, longitude, MapGrid.parse("10m"))
     assert len(set(coarse[:3].tolist())) == 1
     assert len(set(fine[:3].tolist())) == 3
     assert coarse[3:].tolist() == fine[3:].tolist() == [-1, -1]

@@ -16,6 +16,7 @@ from entropie.data.event_columns import category_labels, event_numbers, numbers,
 from entropie.data.events import read_events
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.request import Source
 
 Row = tuple[str, str | None, int | None, str | None, float | None]
 # Missing items and times drop a row; missing categories and places do not.
@@ -52,7 +53,7 @@ def test_every_event_keeps_its_row(rows: list[Row]) -> None:
     if not kept:
         return
     table = table_of(rows)
-    found = read_event_columns(table, ["kind", "place"], max_dirty_share=1.0)
+    found = read_event_columns(Source(table, max_dirty_share=1.0), ["kind", "place"])
     ordered = sorted(kept, key=lambda row: (row[0], row[2]))  # stable: row order decides between equal times
     events = found.events
     users = np.repeat(events.user_ids.to_pylist(), np.diff(events.traces.offsets)).tolist()
@@ -60,7 +61,7 @@ def test_every_event_keeps_its_row(rows: list[Row]) -> None:
     assert list(zip(users, items, strict=True)) == [row[:2] for row in ordered]
     assert found.columns["kind"].to_pylist() == [row[3] for row in ordered]
     assert found.columns["place"].to_pylist() == [row[4] for row in ordered]
-    plain = read_events(table, max_dirty_share=1.0)
+    plain = read_events(Source(table, max_dirty_share=1.0))
     assert np.array_equal(plain.traces.items, events.traces.items)
     assert np.array_equal(plain.traces.offsets, events.traces.offsets)
     assert np.array_equal(plain.traces.times, events.traces.times)
@@ -80,18 +81,18 @@ def test_files_give_what_tables_give(tmp_path: Path, kind: str) -> None:
     table = table_of(rows)
     file = tmp_path / f"events.{kind}"
     (pa_csv.write_csv if kind == "csv" else pq.write_table)(table, str(file))
-    one, other = (read_event_columns(source, ["place", "kind"]) for source in (table, file))
+    one, other = (read_event_columns(Source(source), ["place", "kind"]) for source in (table, file))
     assert np.array_equal(one.events.traces.items, other.events.traces.items)
     assert np.array_equal(category_labels(one.columns["kind"]), category_labels(other.columns["kind"]))
     assert np.array_equal(numbers(one.columns["place"]), numbers(other.columns["place"]))
-    assert other.events.report.sha256 == read_events(file).report.sha256
+    assert other.events.report.sha256 == read_events(Source(file)).report.sha256
 
 
 def test_without_further_columns_it_is_read_events() -> None:
     table = table_of([("anna", "x", 1_600_000_000, None, None), ("bert", "y", 1_600_000_001, None, None)])
-    found = read_event_columns(table, [])
+    found = read_event_columns(Source(table), [])
     assert found.columns == {}
-    assert found.events.report == read_events(table).report
+    assert found.events.report == read_events(Source(table)).report
 
 
 def test_columns_of_a_preset(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_columns_of_a_preset(tmp_path: Path) -> None:
     lines = ["\t".join((*line.split("\t")[:4], {"a": "1", "b": "2", "c": "3"}[line[-1]])) for line in lines]
     file = tmp_path / "loc-gowalla_totalCheckins.txt"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = read_event_columns(file, ["latitude"], preset="gowalla")
+    found = read_event_columns(Source(file, preset="gowalla"), ["latitude"])
     assert found.events.item_ids.take(pa.array(found.events.traces.items)).to_pylist() == [3, 1, 2]
     assert numbers(found.columns["latitude"]).tolist() == [30.0, 30.5, 30.25]
 
@@ -134,7 +135,7 @@ def test_labels_and_numbers() -> None:
         (["item"], {}, "Column `item` of the table is already the item; name another"),
         (["when"], {}, "has type timestamp.*text or numbers"),
         (["kind"], {"preset": "gowalla"}, "`preset` must be left out for a table in memory"),
-        (["kind"], {"max_dirty_share": 2.0}, "`max_dirty_share` must be between 0 and 1"),
+        (["kind"], {"max_dirty_share": 2.0}, "`max_dirty_share` must be a share from 0 to 1"),
     ],
 )
 def test_bad_requests_get_a_sentence(columns: list[str], options: dict[str, object], said: str) -> None:
@@ -142,11 +143,11 @@ def test_bad_requests_get_a_sentence(columns: list[str], options: dict[str, obje
     if columns == ["when"]:
         table = table.append_column("when", pa.array([0], pa.timestamp("s")))
     with pytest.raises((InvalidInput, InvalidParameter), match=said):
-        read_event_columns(table, columns, **options)  # type: ignore[arg-type]
+        read_event_columns(Source(table, **options), columns)  # type: ignore[arg-type]
 
 
 def test_geolife_has_no_columns_to_add(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="one whose files have columns, got 'geolife'"):
-        read_event_columns(tmp_path, ["kind"], preset="geolife")
+        read_event_columns(Source(tmp_path, preset="geolife"), ["kind"])
     with pytest.raises(InvalidParameter, match="a path or an object with __arrow_c_stream__, got 'int'"):
-        read_event_columns(3, ["kind"])
+        read_event_columns(Source(3), ["kind"])

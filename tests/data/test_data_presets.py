@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropie.data.events import Events, read_events
-from entropie.data.grid import Grid
+from entropie.data.grid import MapGrid
 from entropie.data.presets import PRESETS, find_preset
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.request import Request
 
 VENUE = "4f5e3a72e4b053fd6a4313f6"
 OTHER = "3fd66200f964a52000e71ee3"
@@ -75,6 +77,11 @@ FILES: dict[str, tuple[str, str, bytes]] = {
 }
 
 
+def read(events: object, **options: Any) -> Events:
+    job = Request.of(events, options)
+    return read_events(job.source, job.run)
+
+
 def items_of(events: Events) -> dict[object, list[object]]:
     ids, cuts = events.item_ids.to_pylist(), events.traces.offsets.tolist()
     items = [ids[code] for code in events.traces.items.tolist()]
@@ -109,7 +116,7 @@ def test_published_files(tmp_path: Path, key: str) -> None:
     renamed.write_bytes(content)
     # A folder holds the packed copy and the renamed one too: the preset takes files by their published name.
     for source in (tmp_path / name, packed, packed.parent, renamed):
-        events = read_events(source, preset=preset)
+        events = read(source, preset=preset)
         assert items_of(events) == EXPECTED[key]
         assert events.report.dirty == 0
         assert events.traces.times is not None
@@ -124,40 +131,40 @@ def test_presets_are_suggested(tmp_path: Path, key: str) -> None:
     path.write_bytes(content)
     hint = f"try --preset {preset}."
     if b"userId" in content:
-        assert hint in read_events(path).report.describe_columns()
+        assert hint in read(path).report.describe_columns()
     else:
         with pytest.raises(InvalidInput, match=hint):
-            read_events(path)
+            read(path)
 
 
 def test_rules_are_counted_apart_from_dirt(tmp_path: Path) -> None:
     _, name, content = FILES["brightkite"]
     (tmp_path / name).write_bytes(content + b"5\t\t\t\t\n")
-    report = read_events(tmp_path / name, preset="brightkite", max_dirty_share=0.25).report
+    report = read(tmp_path / name, preset="brightkite", max_dirty_share=0.25).report
     assert report.dropped == {"no item recorded": 1, "missing item": 1}
     assert report.dirty == 1
     _, name, content = FILES["ml csv"]
     (tmp_path / name).write_bytes(content)
-    report = read_events(tmp_path / name, preset="movielens").report
+    report = read(tmp_path / name, preset="movielens").report
     assert (report.dropped, report.dirty) == ({"rating below the minimum": 1}, 0)
-    assert read_events(tmp_path / name, preset="movielens", min_rating=0.5).report.events == 3
+    assert read(tmp_path / name, preset="movielens", min_rating=0.5).report.events == 3
 
 
 def test_newest_first_breaks_ties_backwards(tmp_path: Path) -> None:
     path = tmp_path / "loc-gowalla_totalCheckins.txt"
     path.write_text("".join(f"7\t2010-10-18T22:17:43Z\t0\t0\t{place}\n" for place in (3, 2, 1)))
-    assert items_of(read_events(path, preset="gowalla")) == {7: [1, 2, 3]}
+    assert items_of(read(path, preset="gowalla")) == {7: [1, 2, 3]}
 
 
 def test_a_file_that_is_not_the_preset(tmp_path: Path) -> None:
     path = tmp_path / "events.csv"
     path.write_bytes(b"user,item\n1,2\n")
     with pytest.raises(InvalidInput, match="does not look like MovieLens"):
-        read_events(path, preset="movielens")
+        read(path, preset="movielens")
     path = tmp_path / "u.data"
     path.write_bytes(b"1\t2\t3\n")
     with pytest.raises(InvalidInput, match="has 3 columns, the preset's file has 4"):
-        read_events(path, preset="movielens")
+        read(path, preset="movielens")
     with pytest.raises(InvalidParameter, match="one of foursquare-www2019"):
         find_preset("foursquare")
 
@@ -193,32 +200,32 @@ def test_geolife(tmp_path: Path) -> None:
     write_plt(tmp_path, "001", "20090101000000", ["39.9031,116.3031,0,492,39814.0,2009-01-01,00:00:00"])
     write_plt(tmp_path, "001", "20080101000000", ["39.9531,116.3031,0,492,39448.0,2008-01-01,00:00:00"])
     (tmp_path / "Data" / "001" / "labels.txt").write_text("Start Time\tEnd Time\tTransportation Mode\n")
-    events = read_events(tmp_path, preset="geolife", grid="0.01deg", max_dirty_share=0.3)
+    events = read(tmp_path, preset="geolife", grid="0.01deg", max_dirty_share=0.3)
     south, north = events.item_ids.to_pylist()
     assert items_of(events) == {"000": [south, north, south], "001": [north, south]}
     assert events.report.dropped == {"no place on Earth": 2, "same cell as the point before": 2}
     assert (events.report.rows, events.report.dirty) == (9, 2)
     assert events.traces.times is not None
     assert events.traces.times.tolist()[:2] == [1_230_768_000, 1_230_768_010]
-    latitude, longitude = Grid.parse("0.01deg").centres(np.array([south, north]))
+    latitude, longitude = MapGrid.parse("0.01deg").centres(np.array([south, north]))
     assert np.allclose(latitude, [39.905, 39.955])
     assert np.allclose(longitude, [116.305, 116.305])
-    assert read_events(tmp_path / "Data", preset="geolife", grid="100km", max_dirty_share=0.3).report.items == 1
+    assert read(tmp_path / "Data", preset="geolife", grid="100km", max_dirty_share=0.3).report.items == 1
 
 
 def test_geolife_needs_a_tree_and_a_size(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="holds no file of events"):
-        read_events(tmp_path, preset="geolife", grid="500m")
+        read(tmp_path, preset="geolife", grid="500m")
     (tmp_path / "a.plt").write_text(PLT_HEADER)
     with pytest.raises(InvalidInput, match="Trajectory"):
-        read_events(tmp_path, preset="geolife", grid="500m")
+        read(tmp_path, preset="geolife", grid="500m")
     with pytest.raises(InvalidParameter, match="such as 500m"):
-        read_events(tmp_path, preset="geolife")
+        read(tmp_path, preset="geolife")
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["500m", "1.5km", "0.01deg", "1deg", "40m"]))
 def test_a_point_lies_in_its_cell(latitude: float, longitude: float, size: str) -> None:
-    grid = Grid.parse(size)
+    grid = MapGrid.parse(size)
     cell = grid.cells(np.array([latitude]), np.array([longitude]))
     assert cell[0] >= 0
     middle, meridian = grid.centres(cell)
@@ -232,9 +239,9 @@ def test_a_point_lies_in_its_cell(latitude: float, longitude: float, size: str) 
 @pytest.mark.parametrize("text", ["", "500", "m", "-5m", "0deg", "nanm", "1..2km", "500 miles"])
 def test_sizes_that_are_none(text: str) -> None:
     with pytest.raises(InvalidParameter):
-        Grid.parse(text)
+        MapGrid.parse(text)
 
 
 def test_points_that_are_nowhere() -> None:
-    grid = Grid(500)
+    grid = MapGrid(500)
     assert grid.cells(np.array([91.0, np.nan, 0.0]), np.array([0.0, 0.0, 181.0])).tolist() == [-1, -1, -1]

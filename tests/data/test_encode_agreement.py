@@ -21,6 +21,7 @@ from entropie.data.encoding import Encoded, Rules
 from entropie.data.rejects import Rejects
 from entropie.data.times import TimeFormat, find_time_format
 from entropie.errors import EntropieError
+from entropie.request import Run
 
 WEEKDAY = "%a %b %d %H:%M:%S +0000 %Y"
 MOMENTS = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2199, 12, 31))
@@ -61,19 +62,11 @@ def outcome(rows: Rows, run: Callable[[Rows, Rejects], Encoded | None]) -> objec
 
 
 def small(rows: Rows, rejects: Rejects) -> Encoded | None:
-    return encode_small(rows.batches(), rows.schema, rows.rules, rejects, advance=lambda share: None)
+    return encode_small(rows.batches(), rows.schema, rows.rules, rejects)
 
 
 def large(rows: Rows, rejects: Rejects) -> Encoded | None:
-    return encode_large(
-        iter(rows.batches()),
-        rows.schema,
-        rows.rules,
-        rejects,
-        memory_limit=None,
-        threads=1,
-        advance=lambda share: None,
-    )
+    return encode_large(iter(rows.batches()), rows.schema, rows.rules, rejects, Run(threads=1))
 
 
 PLAIN_IDS = st.one_of(st.integers(-20, 20).map(str), st.text("ab é😀\u0131Zz", min_size=1, max_size=3).map("x".__add__))
@@ -371,15 +364,7 @@ def test_text_that_is_not_utf8_is_left_to_duckdb() -> None:
 
 
 def through_entrance(rows: Rows, rejects: Rejects) -> Encoded | None:
-    return entrance.encode(
-        iter(rows.batches()),
-        rows.schema,
-        rows.rules,
-        rejects,
-        memory_limit=None,
-        threads=1,
-        advance=lambda share: None,
-    )
+    return entrance.encode(iter(rows.batches()), rows.schema, rows.rules, rejects, Run(threads=1))
 
 
 @pytest.mark.parametrize(("limit", "value"), [("_SMALL_ROWS", 4), ("_SMALL_BYTES", 100), ("_SMALL_ROWS", 13)])

@@ -21,6 +21,7 @@ from entropie.data.simulation_fit import CURVE, FitTable, fit_table
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces, traces_sha256
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.request import Source
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 CITIES = {"new-york": "foursquare_nyc.parquet", "sao-paulo": "foursquare_saopaulo.parquet"}
@@ -43,7 +44,7 @@ def test_neither_threads_nor_blocks_nor_the_file_change_anybody(
     monkeypatch.setattr(simulation, "_BLOCK_USERS", 59)
     assert traces_sha256(simulate_traces(kind, 700, seed=3, threads=2)) == want
     made = simulate_file(kind, 700, seed=3, path=tmp_path / "events.parquet", threads=2)
-    read = read_events(tmp_path / "events.parquet").traces
+    read = read_events(Source(tmp_path / "events.parquet")).traces
     assert traces_sha256(read) == want
     assert (made.users, made.items, made.events) == (read.users, read.domain_size, read.events)
     assert traces_sha256(simulate_traces(kind, 700, seed=4)) != want
@@ -342,7 +343,7 @@ def test_fit_to_real_cities(kind: str) -> None:
     """Every statistic within 15 % (stays 25 %, the one most popular place 55 %), errors of the attacks within 0.08."""
     if not (DATA / CITIES[kind]).exists():
         pytest.skip("the shared check-ins are not here")
-    real = keep_active_users(read_events(DATA / CITIES[kind]).traces).traces
+    real = keep_active_users(read_events(Source(DATA / CITIES[kind])).traces).traces
     made = simulate_traces(kind)
     one, other = fit_table(real), fit_table(made)
     for name, value in one.to_json().items():

@@ -18,6 +18,7 @@ from entropie.data.prepare import _selected
 from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.reading import open_rows
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
+from entropie.request import Request
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +38,8 @@ class Outcome:
 
 
 def local(source: object, *, min_events: int = 0, sample: int | None = None, **options: Any) -> Outcome:
-    chosen, facts = _selected(read_events(source, **options), min_events, sample)
+    job = Request.of(source, options)
+    chosen, facts = _selected(read_events(job.source, job.run), min_events, sample)
     traces = chosen.traces
     people = []
     for user in range(traces.users):

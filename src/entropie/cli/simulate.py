@@ -114,8 +114,9 @@ def _compare(kind: str, users: int | None, seed: int, real: Path, threads: int |
     from entropie.data.filter import keep_active_users
     from entropie.data.simulation import simulate_traces
     from entropie.data.simulation_fit import fit_table
+    from entropie.request import Run, Source
 
-    there = keep_active_users(read_events(real, threads=threads).traces).traces
+    there = keep_active_users(read_events(Source(real), Run(threads=threads)).traces).traces
     made = simulate_traces(kind, users, seed=seed, threads=threads)
     tables = fit_table(there), fit_table(made)
     errors = _errors(there, threads), _errors(made, threads)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from entropie.data.grid import Grid
+from entropie.data.grid import MapGrid
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter
 
@@ -86,7 +86,7 @@ def prefix_groups(item_ids: pa.Array, length: int) -> NDArray[np.int64]:
     return np.asarray(starts.dictionary_encode().indices.to_numpy(zero_copy_only=False), np.int64)
 
 
-def grid_labels(latitude: ArrayLike, longitude: ArrayLike, grid: Grid) -> NDArray[np.int64]:
+def grid_labels(latitude: ArrayLike, longitude: ArrayLike, grid: MapGrid) -> NDArray[np.int64]:
     """Label every event with the map cell of its point, NOWHERE where that is not on the Earth."""
     cells = grid.cells(np.asarray(latitude, np.float64), np.asarray(longitude, np.float64))
     assert NOWHERE == -1  # what a grid calls no cell

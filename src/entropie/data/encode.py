@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 
 from entropie.data.encode_small import encode_small
 from entropie.data.encoding import NO_USER, Encoded, Rules
 from entropie.data.rejects import Rejects
+from entropie.request import Run
 
 __all__ = ["NO_USER", "Encoded", "Rules", "encode"]
 
@@ -23,26 +24,22 @@ def encode(
     schema: pa.Schema,
     rules: Rules,
     rejects: Rejects,
-    *,
-    memory_limit: str | None,
-    threads: int | None,
-    advance: Callable[[float], None],
+    run: Run,
 ) -> Encoded:
     """Give every user and item the rank of its id as code; the same ids get the same codes in any row order.
 
     A memory limit is DuckDB's to keep, so that with one every table goes there.
     """
-    if not memory_limit:
+    if run.memory is None:
         held, ended = _hold(stream)
-        found = encode_small(held, schema, rules, rejects, advance=advance) if ended else None
+        found = encode_small(held, schema, rules, rejects) if ended else None
         if found is not None:
+            run.progress("encode", 1.0)
             return found
         stream = _released(held, stream)
     from entropie.data.encode_duckdb import encode_large
 
-    return encode_large(
-        stream, schema, rules, rejects, memory_limit=memory_limit or None, threads=threads, advance=advance
-    )
+    return encode_large(stream, schema, rules, rejects, run)
 
 
 def _hold(stream: Iterator[pa.RecordBatch]) -> tuple[deque[pa.RecordBatch], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import duckdb
 import numpy as np
@@ -16,6 +16,8 @@ from entropie.data.rejects import NOT_UTF8, Rejects
 from entropie.data.text import UNREADABLE
 from entropie.data.times import TimeFormat
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
+from entropie.progress import Progress
+from entropie.request import Run
 
 __all__ = ["classify_large", "encode_large"]
 
@@ -27,28 +29,21 @@ def encode_large(
     schema: pa.Schema,
     rules: Rules,
     rejects: Rejects,
-    *,
-    memory_limit: str | None,
-    threads: int | None,
-    advance: Callable[[float], None],
+    run: Run,
 ) -> Encoded:
     """Encode a stream within a limit of memory: half of the machine, at most 4 GiB, if not given."""
     numbered = _Numbered(stream)
     with tempfile.TemporaryDirectory(prefix="entropie-") as folder:
         config: dict[str, str | bool | int | float | list[str]] = {
             "temp_directory": folder,
-            "memory_limit": memory_limit or _default_memory(),
+            "memory_limit": f"{run.memory or _default_memory()}B",
         }
-        if threads is not None:
-            config["threads"] = threads
+        if run.threads is not None:
+            config["threads"] = run.threads
         try:
-            connected = duckdb.connect(":memory:", config=config)
-        except duckdb.Error:
-            raise InvalidParameter.of("memory_limit", "a size such as 4GB", memory_limit) from None
-        try:
-            with connected as connection:
+            with duckdb.connect(":memory:", config=config) as connection:
                 connection.execute("set TimeZone = 'UTC'; set enable_progress_bar = false")
-                return _encode(connection, numbered, schema, rules, rejects, advance)
+                return _encode(connection, numbered, schema, rules, rejects, run.progress)
         except (duckdb.Error, RuntimeError) as error:
             if numbered.error is not None:
                 raise numbered.error from None
@@ -58,7 +53,7 @@ def encode_large(
             if not isinstance(error, duckdb.Error):
                 raise
             if isinstance(error, duckdb.OutOfMemoryException):
-                raise _too_little_memory(rejects.name, memory_limit) from None
+                raise _too_little_memory(rejects.name, run.memory) from None
             raise InvalidInput(f"{rejects.name} cannot be read: {str(error).splitlines()[0]}") from None
 
 
@@ -68,14 +63,14 @@ def _encode(
     schema: pa.Schema,
     rules: Rules,
     rejects: Rejects,
-    advance: Callable[[float], None],
+    progress: Progress,
 ) -> Encoded:
     _judge_rows(connection, stream, schema, rules)
     counts = dict(connection.execute("select reason, count(*) from events group by reason").fetchall())
     rows = settle(counts, rules, rejects)
     user_ids = _number_ids(connection, "user", schema)
     item_ids = _number_ids(connection, "item", schema)
-    users, items, ticks = _fetch_codes(connection, sum(counts.values()), rules.time is not None, advance)
+    users, items, ticks = _fetch_codes(connection, sum(counts.values()), rules.time is not None, progress)
     return Encoded(rows, users, items, ticks, user_ids, item_ids)
 
 
@@ -192,7 +187,7 @@ def _number_ids(connection: duckdb.DuckDBPyConnection, role: str, schema: pa.Sch
 
 
 def _fetch_codes(
-    connection: duckdb.DuckDBPyConnection, rows: int, timed: bool, advance: Callable[[float], None]
+    connection: duckdb.DuckDBPyConnection, rows: int, timed: bool, progress: Progress
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
     """Look up both codes of every row; each lands at its row number, whatever order the join yields."""
     users = np.full(rows, NO_USER, np.uint32)
@@ -205,7 +200,7 @@ def _fetch_codes(
     done = 0
     for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
         done += batch.num_rows
-        advance(done / rows)
+        progress("encode", done / rows)
         rows_here = batch.column(0).to_numpy()
         users[rows_here] = batch.column(1).to_numpy()
         items[rows_here] = batch.column(2).to_numpy()
@@ -218,25 +213,25 @@ def _quoted(values: tuple[str, ...]) -> str:
     return ", ".join("'" + value.replace("'", "''") + "'" for value in values)
 
 
-def _too_little_memory(name: str, memory_limit: str | None) -> EntropieError:
+def _too_little_memory(name: str, memory: int | None) -> EntropieError:
     """Say what ran out; DuckDB counts a full disk, to which it spills, as memory too."""
-    if memory_limit is not None:
-        rule = f"enough to read {name}"
+    if memory is not None:
         return InvalidParameter(
-            f"Parameter `memory_limit` must be {rule}, got {memory_limit!r} instead; raise it, or leave it out."
+            f"Parameter `memory` must be enough to read {name}, got {memory:,} bytes instead; raise it, or "
+            "leave it out."
         )
     return InvalidInput(
         f"{name} needs more memory, or more disk for temporary files, than there is; free some, or read a part of it."
     )
 
 
-def _default_memory() -> str:
+def _default_memory() -> int:
     """Half of the machine, at most 4 GiB: the arrays need room beside DuckDB, and spilling costs little."""
     try:
         half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
         half = 1 << 32
-    return f"{max(1 << 29, min(1 << 32, half))}B"
+    return max(1 << 29, min(1 << 32, half))
 
 
 class _Numbered:

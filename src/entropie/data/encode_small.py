@@ -5,7 +5,7 @@ Where a text may mean something to DuckDB that is not certain here, nothing is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,7 @@ __all__ = ["encode_small"]
 
 
 def encode_small(
-    batches: Sequence[pa.RecordBatch],
-    schema: pa.Schema,
-    rules: Rules,
-    rejects: Rejects,
-    *,
-    advance: Callable[[float], None],
+    batches: Sequence[pa.RecordBatch], schema: pa.Schema, rules: Rules, rejects: Rejects
 ) -> Encoded | None:
     """Encode all rows at once; None if a text can be read by DuckDB alone."""
     judged = judge(batches, schema, rules)
@@ -36,7 +31,6 @@ def encode_small(
     user_codes, user_ids = judged.users.ranked(kept, int(NO_USER))
     item_codes, item_ids = judged.items.ranked(kept, 0)
     ticks[~kept[: ticks.size]] = 0
-    advance(1.0)
     return Encoded(rows, user_codes, item_codes, ticks, user_ids, item_ids)
 
 

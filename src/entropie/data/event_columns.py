@@ -11,20 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from entropie.data.encode import Rules, encode
-from entropie.data.events import Events, Found, Progress, ingest_report, open_source, read_events, recognise_times
-from entropie.data.presets import Preset, find_preset
+from entropie.data.encode import encode
+from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times
+from entropie.data.presets import find_preset
 from entropie.data.rejects import Rejects
-from entropie.data.roles import Role, choose_columns
+from entropie.data.roles import Role
 from entropie.data.tables import Chosen, Table, normal_schema
 from entropie.data.times import seconds
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
+from entropie.request import Run, Source
 
 __all__ = ["EventColumns", "category_labels", "event_numbers", "numbers", "read_event_columns"]
 
-_TIME_SAMPLE_ROWS = 2000
+_ANY_RUN = Run()
 _MISSING = ("", "\\N", "NULL", "null", "None", "NaN", "nan")
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -37,67 +38,26 @@ class EventColumns:
     columns: dict[str, pa.Array]
 
 
-def read_event_columns(
-    source: object,
-    columns: Sequence[str],
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    rating: str | None = None,
-    preset: str | None = None,
-    min_rating: float | None = None,
-    max_dirty_share: float = 0.01,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> EventColumns:
-    """Read what `read_events` reads, and the named columns of the very same rows; arguments as there.
+def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_RUN) -> EventColumns:
+    """Read what `read_events` reads, and the named columns of the very same rows.
 
     A row without a value in one of these columns stays an event: its value is null.
     """
     if not columns:
-        read = read_events(
-            source, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating,
-            max_dirty_share=max_dirty_share, memory_limit=memory_limit, threads=threads, progress=progress,
-        )  # fmt: skip
-        return EventColumns(read, {})
-    if not 0.0 <= max_dirty_share <= 1.0:
-        raise InvalidParameter.of("max_dirty_share", "between 0 and 1", max_dirty_share)
-    known = find_preset(preset) if preset is not None else None
-    if min_rating is None and known is not None:
-        min_rating = known.min_rating
-    table = _opened(source, known)
-    choices = choose_columns(
-        table.columns,
-        {"user": user, "item": item, "time": time, "rating": rating},
-        known.roles_of(table.columns) if known is not None else None,
-        name=table.name,
-        needed=("user", "item") if min_rating is None and rating is None else ("user", "item", "rating"),
-        hint=table.hint(),
-    )
-    chosen: Chosen = {role: choice.column for role, choice in choices.items() if choice.column is not None}
+        return EventColumns(read_events(source, run), {})
+    if source.preset is not None and find_preset(source.preset).is_grid:
+        raise InvalidParameter.of("preset", "one whose files have columns", source.preset)
+    opened = open_events(source)
+    table, chosen = opened.table, opened.chosen
     extra = _extra_roles(table, columns, chosen)
     rejects = Rejects(table.name)
-    tell = progress or (lambda stage, share: None)
-    tell("read", 0.0)
-    tapped = _Tapped(
-        table.batches(cast(Chosen, {**chosen, **extra}), rejects, lambda share: tell("read", share)), len(chosen)
-    )
+    run.progress("read", 0.0)
+    tapped = _Tapped(table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress), len(chosen))
     time_format, stream = recognise_times(table, chosen, tapped)
-    encoded = encode(
-        stream,
-        normal_schema(table, chosen),
-        Rules(time_format, min_rating, known.missing_items if known else (), max_dirty_share),
-        rejects,
-        memory_limit=memory_limit,
-        threads=threads,
-        advance=lambda share: tell("encode", share),
-    )
+    encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
     places = np.arange(encoded.users.size, dtype=np.uint32)
-    newest_first = known is not None and known.newest_first
-    offsets, rows, ticks = group_rows(encoded.users, places, encoded.ticks, len(encoded.user_ids), newest_first)
+    offsets, rows, ticks = group_rows(encoded.users, places, encoded.ticks, len(encoded.user_ids), opened.newest_first)
     duplicates, times = None, None
     if time_format is not None:
         sort_users(offsets, rows, ticks, 0, len(encoded.user_ids))
@@ -107,8 +67,8 @@ def read_event_columns(
     found = Found(
         encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, times is None, table.sha256()
     )
-    report = ingest_report(table, found, rejects, choices, time_format)
-    tell("sort", 1.0)
+    report = ingest_report(table, found, rejects, opened.choices, time_format)
+    run.progress("sort", 1.0)
     taken = pa.array(rows)
     values = {column: tapped.column(place).take(taken) for place, column in enumerate(extra.values())}
     return EventColumns(Events(traces, encoded.user_ids, encoded.item_ids, report), values)
@@ -166,12 +126,6 @@ class _Tapped:
         """One of the columns kept back, whole; known when the stream is consumed."""
         whole = pa.chunked_array([arrays[place] for arrays in self._kept]).unify_dictionaries().combine_chunks()
         return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-
-
-def _opened(source: object, preset: Preset | None) -> Table:
-    if preset is not None and preset.is_grid:
-        raise InvalidParameter.of("preset", "one whose files have columns", preset.name)
-    return open_source(source, preset, None, None)
 
 
 def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:

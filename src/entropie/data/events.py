@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from entropie.data.encode import Encoded, Rules, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
 from entropie.data.geolife import GeolifeTable
-from entropie.data.grid import Grid
+from entropie.data.grid import MapGrid
 from entropie.data.normalise import timestamp_unit
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
@@ -27,21 +26,20 @@ from entropie.data.times import TimeFormat, find_time_format, seconds
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
+from entropie.request import Run, Source
 
 __all__ = [
     "Events",
     "Found",
     "IngestReport",
     "Opened",
-    "Progress",
     "ingest_report",
     "open_events",
-    "open_source",
     "read_events",
     "recognise_times",
 ]
 
-Progress = Callable[[str, float], None]  # stage ("read", "encode", "sort") and the share of it that is done
+_ANY_RUN = Run()
 _REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
 _SORT_BLOCK_USERS = 1 << 14
 _TIME_SAMPLE_ROWS = 2000
@@ -104,64 +102,25 @@ class Events:
         return Events(selection.traces, users, items, self.report)
 
 
-def read_events(
-    source: object,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    rating: str | None = None,
-    preset: str | None = None,
-    min_rating: float | None = None,
-    grid: Grid | str | None = None,
-    header: bool | None = None,
-    max_dirty_share: float = 0.01,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Events:
-    """Read a file, folder, glob or Arrow-speaking table into traces sorted by (user, time, row number).
+def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
+    """Read a file, folder, pattern or Arrow-speaking table into traces sorted by (user, time, row number).
 
     Codes are ranks of the ids, so the same events get the same codes in any order and format. Rows that
     cannot be used are counted by reason; above `max_dirty_share` of them InvalidInput is raised. Duplicate
-    rows are kept and counted. Without a time column the row order is the order of events.
+    rows are kept and counted. Without a time column the row order is the order of events. Columns that are not
+    named are guessed; a file without a header calls its columns 1, 2, ...
 
-    Arguments, apart from the obvious:
-        source: a path (CSV, TSV, also .gz or .zst, Parquet, a folder, a glob), or any object with
-            `__arrow_c_stream__`.
-        user, item, time, rating: column names; guessed where not given. A file without a header calls its
-            columns 1, 2, ...
-        preset: the name of a published data set, see `entropie.data.presets`.
-        min_rating: leave out rows with a lower rating.
-        grid: size of a map cell, such as "500m"; for preset `geolife`.
-        header: whether text begins with a line of names; told from that line if not given.
-        memory_limit: what DuckDB may use, such as "4GB", before it spills to disk.
-        threads: for decoding and sorting; all cores if not given.
-        progress: called with a stage and the share done.
+    Progress is told of the stages `read`, `encode` and `sort`.
     """
-    if threads is not None and threads < 1:
-        raise InvalidParameter.of("threads", "at least 1", threads)
-    opened = open_events(
-        source, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating,
-        grid=grid, header=header, max_dirty_share=max_dirty_share,
-    )  # fmt: skip
+    opened = open_events(source)
     table, chosen = opened.table, opened.chosen
     rejects = Rejects(table.name)
-    tell = progress or (lambda stage, share: None)
-    tell("read", 0.0)
-    stream = table.batches(chosen, rejects, lambda share: tell("read", share))
+    run.progress("read", 0.0)
+    stream = table.batches(chosen, rejects, run.progress)
     time_format, stream = recognise_times(table, chosen, stream)
-    encoded = encode(
-        stream,
-        normal_schema(table, chosen),
-        opened.rules(time_format),
-        rejects,
-        memory_limit=memory_limit,
-        threads=threads,
-        advance=lambda share: tell("encode", share),
-    )
-    traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, threads)
-    tell("sort", 1.0)
+    encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
+    traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
+    run.progress("sort", 1.0)
     found = Found(
         encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256()
     )
@@ -195,41 +154,25 @@ class Opened:
         return Rules(time, self.min_rating, missing, self.max_dirty_share)
 
 
-def open_events(
-    source: object,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    rating: str | None = None,
-    preset: str | None = None,
-    min_rating: float | None = None,
-    grid: Grid | str | None = None,
-    header: bool | None = None,
-    max_dirty_share: float = 0.01,
-    table: Table | None = None,
-) -> Opened:
-    """Open a source and settle its columns, without reading its rows; arguments as for `read_events`.
+def open_events(source: Source, table: Table | None = None) -> Opened:
+    """Open a source and settle its columns, without reading its rows.
 
     `table` is the source already opened, where this module cannot open it.
     """
-    if not 0.0 <= max_dirty_share <= 1.0:
-        raise InvalidParameter.of("max_dirty_share", "between 0 and 1", max_dirty_share)
-    if min_rating is not None and not math.isfinite(min_rating):
-        raise InvalidParameter.of("min_rating", "a finite number", min_rating)
-    known = find_preset(preset) if preset is not None else None
-    if min_rating is None and known is not None:
-        min_rating = known.min_rating
-    table = open_source(source, known, grid, header) if table is None else table
+    preset = find_preset(source.preset) if source.preset is not None else None
+    min_rating = source.min_rating
+    if min_rating is None and preset is not None:
+        min_rating = preset.min_rating
+    table = _open_table(source, preset) if table is None else table
     choices = choose_columns(
         table.columns,
-        {"user": user, "item": item, "time": time, "rating": rating},
-        _preset_roles(table, known),
+        source.roles,
+        _preset_roles(table, preset),
         name=table.name,
-        needed=("user", "item") if min_rating is None and rating is None else ("user", "item", "rating"),
+        needed=("user", "item") if min_rating is None and source.rating is None else ("user", "item", "rating"),
         hint=table.hint(),
     )
-    return Opened(table, choices, known, min_rating, max_dirty_share)
+    return Opened(table, choices, preset, min_rating, source.max_dirty_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,24 +215,23 @@ def ingest_report(
     )
 
 
-def open_source(source: object, preset: Preset | None, grid: Grid | str | None, header: bool | None) -> Table:
+def _open_table(source: Source, preset: Preset | None) -> Table:
     """Open whatever was named: files of a known layout, other files, or a table in memory."""
-    if grid is not None and (preset is None or not preset.is_grid):
-        raise InvalidParameter.of("grid", "given only with a preset of coordinates (geolife)", grid)
-    if hasattr(source, "__arrow_c_stream__"):
+    if source.grid is not None and (preset is None or not preset.is_grid):
+        raise InvalidParameter.of("grid", "given only with a preset of coordinates (geolife)", source.grid)
+    if hasattr(source.events, "__arrow_c_stream__"):
         if preset is not None:
             raise InvalidParameter.of("preset", "left out for a table in memory", preset.name)
-        return ArrowTable(source)
-    if not isinstance(source, str | os.PathLike):
-        kind = type(source).__name__
-        raise InvalidParameter.of("source", "a path or an object with __arrow_c_stream__", kind)
-    name = str(os.fspath(source))
+        return ArrowTable(source.events, source.name)
+    if not isinstance(source.events, str | os.PathLike):
+        kind = type(source.events).__name__
+        raise InvalidParameter.of("events", "a path or an object with __arrow_c_stream__", kind)
+    name = str(os.fspath(source.events))
     if preset is not None and preset.is_grid:
-        size = Grid.parse(grid) if isinstance(grid, str) else grid
-        if size is None:
-            raise InvalidParameter.of("grid", "given with preset geolife, such as 500m or 0.01deg", grid)
-        return GeolifeTable(name, find_files(name, preset.suffixes), size)
-    return open_files(name, find_files(name), preset, header)
+        if source.grid is None:
+            raise InvalidParameter.of("grid", "given with preset geolife, such as 500m or 0.01deg", source.grid)
+        return GeolifeTable(name, find_files(name, preset.suffixes), MapGrid.parse(source.grid))
+    return open_files(name, find_files(name), preset, source.header)
 
 
 def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None:

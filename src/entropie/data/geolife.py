@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.files import HashedFile, InputFile, combined_digest
-from entropie.data.grid import Grid
+from entropie.data.grid import MapGrid
 from entropie.data.rejects import Rejects
-from entropie.data.tables import Advance, Chosen, Piece
+from entropie.data.tables import Chosen, Piece
 from entropie.data.text import Dialect, read_text
 from entropie.errors import InvalidInput
+from entropie.progress import Progress
 
 __all__ = ["GeolifeTable"]
 
@@ -30,7 +31,7 @@ class GeolifeTable:
 
     columns: tuple[str, ...] = ("user", "cell", "time")
 
-    def __init__(self, name: str, paths: Sequence[Path], grid: Grid) -> None:
+    def __init__(self, name: str, paths: Sequence[Path], grid: MapGrid) -> None:
         self.name = name
         self._grid = grid
         self._paths = [path for path in paths if path.parent.name == "Trajectory"]
@@ -42,13 +43,13 @@ class GeolifeTable:
         """Cells are numbers, the rest is text."""
         return pa.int64() if column == "cell" else pa.string()
 
-    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Read one trajectory after the other."""
         for done, path in enumerate(self._paths):
             with HashedFile(path) as opened:
                 yield from self._read(opened, columns, rejects)
                 self._digests.append((_listed(path), opened.sha256()))
-            advance((done + 1) / len(self._paths))
+            progress("read", (done + 1) / len(self._paths))
 
     def paths(self) -> list[Path]:
         """The files, by number."""

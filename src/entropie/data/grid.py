@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from entropie.errors import InvalidParameter
 
-__all__ = ["Grid"]
+__all__ = ["MapGrid"]
 
 _METRES_PER_DEGREE = 111_320.0  # of latitude; and of longitude on the equator
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class MapGrid:
     """Cells of equal size: square in degrees, or of about equal width in metres at every latitude."""
 
     size: float
@@ -32,7 +32,7 @@ class Grid:
             raise InvalidParameter.of("grid", f"between {low:g} and {high:g} {self.unit}", self.size)
 
     @classmethod
-    def parse(cls, text: str) -> Grid:
+    def parse(cls, text: str) -> MapGrid:
         """Read a size such as `500m`, `1.5km` or `0.01deg`."""
         match = re.fullmatch(r"([0-9.eE+-]+)\s*(m|km|deg)", text.strip())
         try:

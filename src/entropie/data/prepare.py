@@ -12,7 +12,8 @@ from entropie.data.events import Events, read_events
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.split import Knowledge, Split, split_traces
 from entropie.data.traces import Traces
-from entropie.request import SplitRule
+from entropie.progress import silent, under
+from entropie.request import Run, Source, SplitRule, converted
 
 __all__ = ["Prepared", "Rule", "prepare_events"]
 
@@ -61,20 +62,12 @@ def prepare_events(
     progress: Callable[[str, float], None] | None = None,
 ) -> Prepared:
     """Read, filter, sample and split; the arguments are those of `entropie.assess`."""
-    read = read_events(
-        events,
-        user=user,
-        item=item,
-        time=time,
-        rating=rating,
-        preset=preset,
-        min_rating=min_rating,
-        grid=grid,
+    source = Source(
+        events, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating, grid=grid,
         max_dirty_share=max_dirty_share,
-        memory_limit=memory_limit,
-        threads=threads,
-        progress=None if progress is None else lambda stage, share: progress(f"reading: {stage}", share),
-    )
+    )  # fmt: skip
+    memory = None if memory_limit is None else converted("memory_limit", "bytes", memory_limit)
+    read = read_events(source, Run(threads=threads, memory=memory, progress=under(progress or silent, "reading")))
     chosen, facts = _selected(read, min_events, sample)
     del read
     split = split_traces(chosen.traces, SplitRule(rule, knowledge, train_events, target_events))

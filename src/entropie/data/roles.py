@@ -44,7 +44,7 @@ class ColumnChoice:
 
 def choose_columns(
     found: Sequence[str],
-    given: Mapping[Role, str | None],
+    given: Mapping[str, str | None],
     preset: Mapping[Role, str] | None,
     *,
     name: str,
@@ -83,7 +83,7 @@ def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
 def _choose(
     role: Role,
     found: Sequence[str],
-    given: Mapping[Role, str | None],
+    given: Mapping[str, str | None],
     preset: Mapping[Role, str] | None,
     name: str,
     needed: bool,

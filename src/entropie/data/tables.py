@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,12 +20,12 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import Role
 from entropie.data.text import Dialect, find_dialect, read_text
 from entropie.errors import InvalidInput
+from entropie.progress import Progress
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 __all__ = [
-    "Advance",
     "ArrowTable",
     "Chosen",
     "FileTable",
@@ -38,7 +38,6 @@ __all__ = [
     "open_files",
 ]
 
-Advance = Callable[[float], None]  # told the share that was read so far
 Chosen = Mapping[Role, str]  # which column plays which role
 _BATCH_ROWS = 1 << 17
 
@@ -52,7 +51,7 @@ class Table(Protocol):
     def type_of(self, column: str) -> pa.DataType:
         """Type of a column as the source has it."""
 
-    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Stream the chosen columns, once, in row order, named by role and of the normal types."""
 
     def sha256(self) -> str:
@@ -108,14 +107,14 @@ class TextTable:
         """Everything is text in a text file."""
         return pa.string()
 
-    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Read one file after the other; each is digested as it passes."""
         total = sum(file.size for file in self._files)
         before = 0
         for file, dialect in zip(self._files, self._dialects, strict=True):
             with HashedFile(file.path) as opened:
                 for batch in read_text(file, opened, dialect, list(columns.values()), rejects):
-                    advance((before + opened.position) / total)
+                    progress("read", (before + opened.position) / total)
                     yield batch.rename_columns(list(columns))
                 self._digests.append((file.path.name, opened.sha256()))
             before += file.size
@@ -184,7 +183,7 @@ class ParquetTable:
         """Type of a column in the first file; the others are cast to it."""
         return self._schema.field(column).type
 
-    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Digest, then decode; both see the same file or the change is noticed."""
         done = 0
         for piece in self.pieces(fine=False):
@@ -193,7 +192,7 @@ class ParquetTable:
                 digest = opened.sha256()
                 for batch in self._read(piece, opened, columns, rejects):
                     done += batch.num_rows
-                    advance(done / self._rows)
+                    progress("read", done / self._rows)
                     yield batch
             self._digests.append((file.path.name, digest))
 
@@ -249,9 +248,8 @@ class ParquetTable:
 class ArrowTable:
     """Rows in memory, from anything that speaks Arrow's stream protocol."""
 
-    name = "the table"
-
-    def __init__(self, source: object) -> None:
+    def __init__(self, source: object, name: str | None = None) -> None:
+        self.name = name or "the table"
         try:
             self._reader = pa.RecordBatchReader.from_stream(source)
         except (pa.ArrowException, TypeError, ValueError) as error:
@@ -264,7 +262,7 @@ class ArrowTable:
         """Type of a column as the source has it."""
         return self._reader.schema.field(column).type
 
-    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Pass the batches on, digesting the chosen columns."""
         schema = normal_schema(self, columns)
         self._digests = [_ColumnDigest() for _ in columns]

@@ -24,7 +24,7 @@ from entropie.data.coarsen import (
     user_of_each,
 )
 from entropie.data.event_columns import category_labels, numbers
-from entropie.data.grid import Grid
+from entropie.data.grid import MapGrid
 from entropie.data.split import Split, first_events, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
@@ -65,7 +65,7 @@ class Lever:
         elif self.kind == "time" and self.setting not in TIME_UNITS:
             raise InvalidParameter.of("time", f"one of {', '.join(TIME_UNITS)}", self.setting)
         elif self.kind == "grid":
-            Grid.parse(str(self.setting))
+            MapGrid.parse(str(self.setting))
         elif self.kind == "category" and not (isinstance(self.setting, str) and self.setting):
             raise InvalidParameter.of("category", "the name of a column", self.setting)
 
@@ -166,7 +166,7 @@ def _with_other_items(lever: Lever, material: Material) -> tuple[Traces, str | N
         if material.coordinates is None:
             raise InvalidInput("A grid needs coordinates; name their columns with --lat and --lon.")
         latitude, longitude = (numbers(material.columns[name]) for name in material.coordinates)
-        labels = grid_labels(latitude, longitude, Grid.parse(str(lever.setting)))
+        labels = grid_labels(latitude, longitude, MapGrid.parse(str(lever.setting)))
         missing = "no place on the Earth"
     return replace_items(traces, labels), _labels_note(traces, labels, missing)
 

@@ -32,6 +32,8 @@ from entropie.measures.summary import Measures
 from entropie.mitigate.lever import Cost, Lever, Material, pull
 from entropie.mitigate.sweep_words import first_sentence, lowest_sentence, stronger_sentence
 from entropie.notebook import html_table
+from entropie.progress import silent, under
+from entropie.request import Run, Source, converted
 from entropie.theory import checks
 
 __all__ = ["SCHEMA", "Sweep", "SweepRow", "default_levers", "sweep", "sweep_traces"]
@@ -207,23 +209,15 @@ def sweep(
     check_attack(tuple(MATCHERS) if matchers is None else matchers, seed, threads)
     if sample is not None:
         sample = checks.whole_number("sample", sample, at_least=2)
-    tell = progress or (lambda stage, share: None)
     coordinates = _coordinates(levers, latitude, longitude)
     named = [str(lever.setting) for lever in levers or () if lever.kind == "category"]
-    read = read_event_columns(
-        events,
-        list(dict.fromkeys([*named, *(coordinates or ())])),
-        user=user,
-        item=item,
-        time=time,
-        rating=rating,
-        preset=preset,
-        min_rating=min_rating,
+    source = Source(
+        events, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating,
         max_dirty_share=max_dirty_share,
-        memory_limit=memory_limit,
-        threads=threads,
-        progress=lambda stage, share: tell(f"reading: {stage}", share),
-    )
+    )  # fmt: skip
+    memory = None if memory_limit is None else converted("memory_limit", "bytes", memory_limit)
+    run = Run(threads=threads, memory=memory, progress=under(progress or silent, "reading"))
+    read = read_event_columns(source, list(dict.fromkeys([*named, *(coordinates or ())])), run)
     material, facts = _selected(read, min_events, sample, coordinates, seed)
     del read
     return sweep_traces(

@@ -18,7 +18,7 @@ from entropie.paper.ratings import at_hand, latest_small
 from entropie.paper.settings import Settings
 from entropie.paper.sources import MIN_EVENTS, city_files, ratings_file
 from entropie.paper.steps import Step
-from entropie.request import SplitRule
+from entropie.request import Run, Source, SplitRule
 
 __all__ = ["FIGURE"]
 
@@ -44,13 +44,13 @@ def steps(settings: Settings) -> list[Step]:
 
 def city(settings: Settings, *, file: str) -> list[dict[str, Any]]:
     """Check-ins of one city."""
-    read = read_events((settings.data or Path()) / file, user="user", item="venue", time="time")
+    read = read_events(Source((settings.data or Path()) / file, user="user", item="venue", time="time"))
     return _attacked(settings, keep_active_users(read.traces, MIN_EVENTS).traces, "halves")
 
 
 def rated(settings: Settings, *, file: str) -> list[dict[str, Any]]:
     """A file of MovieLens ratings, those of 4 and above."""
-    read = read_events((settings.data or Path()) / file, preset="movielens", threads=settings.threads)
+    read = read_events(Source((settings.data or Path()) / file, preset="movielens"), Run(threads=settings.threads))
     traces = keep_active_users(read.traces, MIN_EVENTS).traces
     if traces.users > _MOST_RATERS:
         return []  # too many to compare all whole histories here: figures 2 and 3 attack a sample of them

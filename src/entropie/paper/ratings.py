@@ -13,7 +13,7 @@ from entropie.data.traces import Traces
 from entropie.paper.attacks import measured_traces
 from entropie.paper.settings import Settings
 from entropie.paper.sources import MIN_EVENTS
-from entropie.request import SplitRule
+from entropie.request import Source, SplitRule
 
 __all__ = ["FEW_EVENTS", "at_hand", "in_file_order", "latest_small"]
 
@@ -33,7 +33,7 @@ def latest_small(*, by_time: bool) -> Traces:
     names = ("userId", "movieId", "rating", *(("timestamp",) if by_time else ()))
     table = pa.table({name: pa.array(frame[name].to_numpy()) for name in names})
     time = "timestamp" if by_time else None
-    read = read_events(table, user="userId", item="movieId", time=time, rating="rating", min_rating=4.0)
+    read = read_events(Source(table, user="userId", item="movieId", time=time, rating="rating", min_rating=4.0))
     return keep_active_users(read.traces, MIN_EVENTS).traces
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie import request
 from entropie.atomic import replacing
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users, sample_users
@@ -138,8 +139,8 @@ def _found(data: Path, names: tuple[str, ...]) -> Iterator[Path]:
 
 def _read(file: Path, kind: Kind, users: int, threads: int | None) -> Traces:
     preset = "foursquare-www2019" if kind == "check-ins" else "movielens"
-    traces = keep_active_users(read_events(file, preset=preset, threads=threads).traces, MIN_EVENTS).traces
-    return sample(traces, users, 0)
+    read = read_events(request.Source(file, preset=preset), request.Run(threads=threads))
+    return sample(keep_active_users(read.traces, MIN_EVENTS).traces, users, 0)
 
 
 def _kept(settings: Settings, kind: Kind, file: Path | None, users: int) -> Path:

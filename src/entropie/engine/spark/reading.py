@@ -19,10 +19,12 @@ from entropie.data.encoding import Rules, is_text, reason_of
 from entropie.data.events import Opened, open_events, recognise_times
 from entropie.data.files import combined_digest
 from entropie.data.rejects import Rejects
-from entropie.data.tables import Advance, Chosen, FileTable, Piece, normal_batch, normal_schema
+from entropie.data.tables import Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.times import TimeFormat
 from entropie.engine.spark.session import SAME_PATH, failures
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.progress import Progress
+from entropie.request import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -79,20 +81,20 @@ def open_rows(
     the Parquet files the rows come from, and else whatever order Spark has them in, which may be another next time.
     Other arguments are those of `read_events`.
     """
-    chosen: dict[str, Any] = {
-        "user": user, "item": item, "time": time, "rating": rating, "preset": preset, "min_rating": min_rating,
-        "max_dirty_share": max_dirty_share,
-    }  # fmt: skip
+    told = Source(
+        source, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating, grid=grid,
+        header=header, max_dirty_share=max_dirty_share,
+    )  # fmt: skip
     frame = _frame(spark, source)
     if frame is None:
         if order is not None:
             raise InvalidParameter.of("order", "left out for a path, whose rows have an order", order)
-        return _from_files(spark, open_events(source, grid=grid, header=header, **chosen))
+        return _from_files(spark, open_events(told))
     for name, value in (("preset", preset), ("grid", grid), ("header", header)):
         if value is not None:
             raise InvalidParameter.of(name, "left out for a DataFrame or a path with a scheme", value)
     table = _FrameTable("the DataFrame" if not isinstance(source, str) else source, frame)
-    return _from_frame(open_events(source, table=table, **chosen), frame, order)
+    return _from_frame(open_events(told, table), frame, order)
 
 
 def parallelism(spark: SparkSession) -> int:
@@ -275,7 +277,7 @@ class _FrameTable:
                 f"Column `{column}` of {self.name} has type {kind.simpleString()}; {rule}. Name another."
             ) from None
 
-    def batches(self, columns: Chosen, rejects: Rejects, advance: Advance) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Nothing comes this way."""
         raise NotImplementedError
 
