@@ -77,8 +77,9 @@ def local(path: str, matcher: str) -> dict[str, Any]:
 
 def on_spark(path: str, matcher: str, block_users: int | None, memory: str | None) -> dict[str, Any]:
     """The same on a cluster of two workers; seconds by stage, and the driver's memory."""
+    from standalone import Standalone
+
     from entropie.engine.spark import assess, connect
-    from entropie.engine.spark.standalone import Standalone
 
     stages: dict[str, float] = {}
     running: list[Any] = ["", time.perf_counter()]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from standalone import Standalone
 
 from entropie.engine.spark.session import connect, quiet, require
-from entropie.engine.spark.standalone import Standalone
 from entropie.errors import InvalidInput
 
 if TYPE_CHECKING:

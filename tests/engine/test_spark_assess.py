@@ -21,8 +21,7 @@ from entropie.errors import EntropieError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from entropie.engine.spark.standalone import Standalone
+    from standalone import Standalone
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 REPLICATES = 20

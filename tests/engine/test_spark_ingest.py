@@ -22,8 +22,7 @@ from entropie.request import Request
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from entropie.engine.spark.standalone import Standalone
+    from standalone import Standalone
 
 pytestmark = pytest.mark.slow
 
