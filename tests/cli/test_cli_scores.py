@@ -40,6 +40,14 @@ def test_exact_output(entropie, tmp_path, matches_golden):
     matches_golden("scores.txt", ran.out)
 
 
+def test_verbose_and_quiet(entropie, tmp_path):
+    write_matrix(tmp_path / "matrix.csv", normal_matrix())
+    full = entropie("scores", "matrix.csv", "--verbose").out
+    assert "0.1 " in full  # all digits, where the short form has 10 %
+    assert max(map(len, full.splitlines())) <= 80
+    assert entropie("scores", "matrix.csv", "--quiet").out == ""
+
+
 def test_a_perfect_matrix(entropie, tmp_path):
     people = 40
     write_matrix(tmp_path / "matrix.csv", np.eye(people))

@@ -26,6 +26,12 @@ def test_exact_output(entropie, matches_golden):
     )
 
 
+def test_quiet_writes_and_says_nothing(entropie):
+    ran = entropie("simulate", "foursquare", "--users", "300", "--out", "events.parquet", "--quiet")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert Path("events.parquet").exists()
+
+
 def test_json_counts_what_the_file_holds(entropie):
     ran = entropie("simulate", "movielens", "--scale", "0.002", "--out", "films.parquet", "--json")
     assert ran.code == 0, ran.err
@@ -59,19 +65,25 @@ def test_comparison_text(matches_golden):
     real = FitTable(1511, 3628, 98466, 65.17, 41.0, 27.81, 0.62, 0.23, 11.58, 0.295, 0.125, 0.016, curve)
     made = FitTable(1500, 3628, 90000, 60.0, 40.0, 27.81, 0.65, 0.2, 12.0, 0.29, 0.121, 0.013, curve, 0.3)
     errors = {"markov": Interval(0.628, 0.604, 0.652)}, {"markov": Interval(0.575, 0.55, 0.6)}
-    matches_golden("simulate_compare.txt", comparison_text((real, made), errors) + "\n")
+    short = comparison_text((real, made), errors)
+    matches_golden("simulate_compare.txt", short + "\n")
+    assert len(short.splitlines()) <= 25
+    assert max(map(len, short.splitlines())) <= 80
+    full = comparison_text((real, made), errors, verbose=True)
+    assert len(full.splitlines()) == len(short.splitlines()) + 6
+    assert "events at the top 20\N{NO-BREAK SPACE}% of items" in full
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["paris"], "is not one of"),
-        (["foursquare"], "Give either --out, to write events, or --compare, to hold them against real ones."),
-        (["foursquare", "--out", "a", "--compare", "b"], "Give either --out"),
-        (["foursquare", "--users", "9", "--scale", "1", "--out", "a"], "Give either --users or --scale, not both."),
+        (["foursquare"], "Give --out to write events, or --compare to compare with real ones."),
+        (["foursquare", "--out", "a", "--compare", "b"], "Give --out"),
+        (["foursquare", "--users", "9", "--scale", "1", "--out", "a"], "Give --users or --scale, not both."),
         (["foursquare", "--users", "0", "--out", "a"], "Option --users must be a whole number from 1"),
         (["foursquare", "--scale", "0", "--out", "a"], "Option --scale must be a number above 0 and at most 100"),
-        (["foursquare", "--scale", "nan", "--out", "a"], "Option --scale must be"),
+        (["foursquare", "--scale", "nan", "--out", "a"], "is not a share"),
         (
             ["foursquare", "--users", "9", "--seed", "-1", "--out", "a"],
             "Option --seed must be a whole number from 0",

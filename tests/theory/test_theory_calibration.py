@@ -33,7 +33,7 @@ def test_no_noise_where_none_is_needed() -> None:
 
 
 def test_a_target_below_guessing_is_refused_in_words() -> None:
-    with pytest.raises(Unreachable, match="guessing alone"):
+    with pytest.raises(Unreachable, match="by chance alone"):
         largest_theta(lambda theta: 0.2 + 0.8 * theta, 0.9)
 
 

@@ -12,9 +12,9 @@ from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
 from entropie.cli.estimate import estimate
 from entropie.cli.gate import compare
+from entropie.cli.guarantee import calibrate, guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
-from entropie.cli.promises import calibrate, guarantee
 from entropie.cli.report import report
 from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores

@@ -80,7 +80,7 @@ class Command(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             shown = parameter.get_help_record(ctx)
-            if shown is not None:
+            if shown is not None and isinstance(parameter, click.Option):
                 rows.setdefault(getattr(parameter, "group", ""), []).append(shown)
         widest = max(len(names) for listed in rows.values() for names, _ in listed)
         for group in sorted(rows, key=_ORDER.index):
@@ -99,9 +99,7 @@ def options_of(*sections: type, without: tuple[str, ...] = ()) -> Callable[[AnyC
     ]
 
     def decorate(command: AnyCommand) -> AnyCommand:
-        for option in reversed(options):
-            command = option(command)
-        return command
+        return _together(command, *options)
 
     return decorate
 
@@ -153,37 +151,30 @@ dictionary_option = option(
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
     """--mechanism, --epsilon, --theta, --hash-size, --prime."""
-    options = [
-        click.option(
-            "--mechanism",
-            type=click.Choice(["rr", "glh"]),
-            help="Randomized response (rr) or local hashing (glh).",
-        ),
-        click.option("--epsilon", type=float, metavar="E", help="Privacy budget; a lie is e^E times rarer."),
-        click.option("--theta", type=float, metavar="T", help="Probability of the truth, instead of --epsilon."),
-        click.option("--hash-size", type=COUNT, metavar="G", help="Hash values of glh."),
-        click.option(
-            "--prime",
-            metavar="P",
-            help="Prime of the hash family: a number, or 'large' for 2^61-1. Default: the smallest that fits.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    names = click.Choice(["rr", "glh"])
+    return _together(
+        command,
+        option("--mechanism", type=names, group="Mechanism", help="Randomized response (rr) or local hashing (glh)."),
+        option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
+        option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
+        option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh."),
+        option("--prime", metavar="P", group="Mechanism", help="Prime of the hashes, or 'large'. [the smallest]"),
+    )
 
 
 def guarantee_options(command: AnyCommand) -> AnyCommand:
     """--reports, --list, --prior-max."""
-    options = [
-        click.option("--reports", type=COUNT, default=1, show_default=True, metavar="T", help="Reports per user."),
-        click.option(
-            "--list", "list_size", type=COUNT, default=1, show_default=True, metavar="L", help="Guesses per attack."
-        ),
-        click.option("--prior-max", type=float, metavar="P", help="Probability of the likeliest user. [1/users]"),
-    ]
-    for option in reversed(options):
-        command = option(command)
+    return _together(
+        command,
+        option("--reports", type=COUNT, default=1, metavar="T", group="Attacker", help="Reports of one person. [1]"),
+        option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Attacker", help="Guesses. [1]"),
+        option("--prior-max", type=SHARE, metavar="P", group="Attacker", help="Best guess without a report. [1/users]"),
+    )
+
+
+def _together(command: AnyCommand, *options: Callable[[AnyCommand], AnyCommand]) -> AnyCommand:
+    for declared in reversed(options):
+        command = declared(command)
     return command
 
 
@@ -192,20 +183,22 @@ def build_mechanism(
 ) -> Any:
     """The mechanism that the options describe."""
     from entropie.errors import InvalidParameter
+    from entropie.errors import option as marked
     from entropie.mechanisms.hashing import LARGE_PRIME
     from entropie.mechanisms.local_hashing import LocalHashing
     from entropie.mechanisms.randomized_response import RandomizedResponse
 
     if (epsilon is None) == (theta is None):
-        raise InvalidParameter("Give either --epsilon or --theta, not both and not neither.")
+        raise InvalidParameter(f"Give {marked('epsilon')} or {marked('theta')}, one of the two.")
     if mechanism == "rr":
         if hash_size is not None or prime is not None:
-            raise InvalidParameter("Randomized response does not hash: leave out --hash-size and --prime.")
+            unused = f"{marked('hash_size')} and {marked('prime')}"
+            raise InvalidParameter(f"Randomized response does not hash; remove {unused}.")
         if theta is not None:
             return RandomizedResponse.from_theta(domain_size=domain, theta=theta)
         return RandomizedResponse(domain_size=domain, epsilon=epsilon)  # type: ignore[arg-type]
     if hash_size is None:
-        raise InvalidParameter("Local hashing needs --hash-size, the number of hash values.")
+        raise InvalidParameter(f"Local hashing needs {marked('hash_size')}, the number of hash values.")
     chosen = LARGE_PRIME if prime == "large" else None if prime is None else COUNT.convert(prime, None, None)
     if theta is not None:
         return LocalHashing.from_theta(domain_size=domain, hash_size=hash_size, theta=theta, prime=chosen)

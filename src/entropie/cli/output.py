@@ -8,6 +8,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def _plain(text: str) -> Any:
 
 def paragraph(text: str) -> str:
     """Text broken into lines that fit a terminal."""
-    return click.wrap_text(re.sub(r"[ \n]+", " ", text), width=WIDTH)
+    return textwrap.fill(re.sub(r"[ \n]+", " ", text), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 @contextlib.contextmanager

@@ -1,31 +1,44 @@
-"""`scores`: bits and errors of a score set that another matcher made."""
+"""`scores`: how well another matcher re-identifies, from its scores alone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, json_option
+from entropie.cli.options import COUNT, Command, json_option, option, quiet_option, verbose_option
 
 if TYPE_CHECKING:
+    from entropie.measures.det import EqualErrorRate
+    from entropie.measures.intervals import Interval
     from entropie.measures.scoreset import ScoreSetMeasures
 
 
-@click.command()
+class _Share(NamedTuple):
+    """A share and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--distance", is_flag=True, help="Small scores mean the same person. [large ones do]")
-@click.option(
+@option("--distance", is_flag=True, group="Input", help="A small score means the same person.")
+@option(
     "--failed",
     type=click.Choice(["refuse", "drop", "keep", "lowest"]),
     default="refuse",
-    show_default=True,
-    help="What to do with comparisons that failed.",
+    group="Input",
+    help="Failed comparisons. [refuse]",
 )
-@click.option("--failed-score", type=float, default=-1.0, show_default=True, help="The score that says so.")
-@click.option("--set", "matcher", metavar="NAME", help="Which matcher, where a folder holds several.")
-@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of the bootstrap.")
+@option("--failed-score", type=float, default=-1.0, metavar="X", group="Input", help="Score of a failed one. [-1]")
+@option("--set", "matcher", metavar="NAME", group="Input", help="Matcher to use, of several in a folder.")
+@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of the bootstrap. [0]")
+@verbose_option
+@quiet_option
 @json_option
 def scores(
     paths: tuple[str, ...],
@@ -34,12 +47,14 @@ def scores(
     failed_score: float,
     matcher: str | None,
     seed: int,
+    verbose: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
-    """Measure score sets, biometric or any other: bits, equal-error rate, identification.
+    """Measure the scores of another matcher, biometric or any other.
 
-    PATHS is a matrix with subject ids in its first row and column (equal ids: same person), two files with
-    a list of genuine and a list of impostor scores, or a folder in the layout of NIST BSSR1.
+    PATHS is one matrix (subject ids in its first row and column), two lists (genuine scores, impostor scores), or a
+    folder in the layout of NIST BSSR1.
 
     \b
     entropie scores face.csv
@@ -47,7 +62,7 @@ def scores(
     """
     from entropie.measures.scoreset import score_measures
 
-    found = score_measures(
+    measures = score_measures(
         *paths,
         kind="distance" if distance else "similarity",
         failed=failed,  # type: ignore[arg-type]
@@ -56,48 +71,77 @@ def scores(
         seed=seed,
     )
     if as_json:
-        output.print_json(found.to_json())
-    else:
-        click.echo(scores_text(found))
+        output.print_json(measures.to_json())
+    elif not quiet:
+        click.echo(scores_text(measures, verbose))
 
 
-def scores_text(found: ScoreSetMeasures) -> str:
-    """The terminal view of a score set."""
-    pse, rate = found.pse, found.eer
-    value, low, high = (output.plain_bits(bits) for bits in (pse.value_bits, pse.low_bits, pse.high_bits))
-    rows = [
-        ["information (PSE)", f"{value} bits", f"{low} to {high}"],
-        ["equal-error rate", output.percent(rate.value), f"{output.percent(rate.low)} to {output.percent(rate.high)}"],
+def scores_text(measures: ScoreSetMeasures, verbose: bool = False) -> str:
+    """The terminal view of a score set: how many are re-identified, then the measures with their intervals."""
+    parts = [
+        output.paragraph(_headline(measures)),
+        _counts(measures),
+        output.table(["measure", "value", "95 % CI"], _rows(measures, verbose)),
+        output.paragraph(_reading(measures)),
     ]
-    if found.identification_error is not None:
-        error = found.identification_error
-        ends = f"{output.percent(error.low)} to {output.percent(error.high)}"
-        rows.append([f"wrong person named, of {output.count(found.users)}", output.percent(error.value), ends])
-    for point in found.frr_at_far:
-        if point.frr is not None:
-            ends = f"{output.percent(point.low or 0.0)} to {output.percent(point.high or 0.0)}"
-            rows.append(
-                [f"rejected when {output.percent(point.far)} of impostors pass", output.percent(point.frr), ends]
-            )
-    sentence = (
-        f"The bits say how far genuine and impostor scores differ, in an unlimited population; with "
-        f"{output.count(found.impostors)} impostor scores, values above {output.plain_bits(pse.resolvable_bits)} bits "
-        f"cannot be told apart."
+    if measures.eer.value > 0.5:
+        hint = "Impostors score better than genuine pairs: add --distance, or swap the two files."
+        parts.insert(1, output.paragraph(hint))
+    return "\n\n".join(parts)
+
+
+def _headline(measures: ScoreSetMeasures) -> str:
+    error, rate = measures.identification_error, measures.eer
+    if error is None:
+        return f"Equal-error rate: {words.percent(rate.value)} (95 % CI {words.interval(rate)})."
+    right = _Share(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
+    return (
+        f"{words.percent(right.value)} of {words.plural(measures.users, 'person', 'people')} were re-identified "
+        f"(95 % CI {words.interval(right)}; by chance: {words.percent(1.0 / measures.users)})."
+    )
+
+
+def _counts(measures: ScoreSetMeasures) -> str:
+    line = f"{words.count(measures.targets)} genuine and {words.count(measures.impostors)} impostor scores"
+    if measures.failed_comparisons:
+        line += f", failed comparisons: {words.count(measures.failed_comparisons)}"
+    return line
+
+
+def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
+    pse, error = measures.pse, measures.identification_error
+
+    def shares(label: str, ends: _Share | Interval | EqualErrorRate) -> list[str]:
+        if verbose:
+            return [label, f"{ends.value:.6g}", f"{ends.low:.6g} to {ends.high:.6g}"]
+        return [label, words.percent(ends.value), words.interval(ends)]
+
+    shown = (lambda value: f"{value:.6g}") if verbose else words.bits
+    rows = [["bits (PSE)", shown(pse.value_bits), f"{shown(pse.low_bits)} to {shown(pse.high_bits)}"]]
+    rows.append(shares("equal-error rate", measures.eer))
+    if error is not None:
+        rows.append(shares("not re-identified", error))
+    rows += [
+        shares(
+            f"rejected when {words.percent(point.far)} of impostors pass",
+            _Share(point.frr, point.low or 0.0, point.high or 0.0),
+        )
+        for point in measures.frr_at_far
+        if point.frr is not None
+    ]
+    return rows
+
+
+def _reading(measures: ScoreSetMeasures) -> str:
+    """What the bits mean and how far they can be trusted."""
+    pse = measures.pse
+    text = (
+        f"Bits say how far genuine and impostor scores differ; {words.count(measures.impostors)} impostor scores "
+        f"resolve up to {words.bits(pse.resolvable_bits)} bits."
     )
     if pse.unmatched_genuine_share > 0.0:
-        sentence += (
-            f" {output.percent(pse.unmatched_genuine_share)} of genuine scores lie where no impostor does; for them "
-            f"the bits are a lower bound."
+        text += (
+            f" {words.percent(pse.unmatched_genuine_share)} of genuine scores lie where no impostor does: for them the "
+            "bits are a lower bound."
         )
-    if rate.value > 0.5:
-        sentence += " Strangers score closer than people themselves: is it --distance, or are the files swapped?"
-    return "\n".join(
-        [
-            f"{output.count(found.targets)} genuine and {output.count(found.impostors)} impostor scores",
-            *([f"failed comparisons: {output.count(found.failed_comparisons)}"] if found.failed_comparisons else []),
-            "",
-            output.table(["measure", "value", "95 % interval"], rows),
-            "",
-            output.paragraph(sentence),
-        ]
-    )
+    return text

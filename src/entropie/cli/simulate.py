@@ -1,4 +1,4 @@
-"""`simulate`: events of people who do not exist, and how like real ones they are."""
+"""`simulate`: events of people who do not exist, and how close they come to real ones."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, json_option
+from entropie.cli.options import COUNT, FILE, SHARE, Command, json_option, option, quiet_option, verbose_option
 
 if TYPE_CHECKING:
+    from entropie.data.simulation import Simulated
     from entropie.data.simulation_fit import FitTable
     from entropie.data.traces import Traces
     from entropie.measures.intervals import Interval
@@ -25,24 +27,29 @@ _LABELS = {
     "events_per_user": "events per person, mean",
     "median_events_per_user": "events per person, median",
     "distinct_per_user": "distinct items per person, mean",
-    "new_share": "distinct items by events of a person",
-    "favourite_share": "events of a person at her favourite item",
+    "new_share": "distinct items per event of a person",
+    "favourite_share": "events of a person at their favourite item",
     "users_per_item": "people per item, mean",
-    "repeated_transitions": "steps that the person made before",
-    "same_item_again": "steps that stay at the item",
+    "repeated_transitions": "steps the person made before",
+    "same_item_again": "steps that stay at the same item",
     "largest_item_share": "events at the most popular item",
 }
 _SHARES = {"new_share", "favourite_share", "repeated_transitions", "same_item_again", "largest_item_share"}
+_MORE = {"median_events_per_user", "new_share", "users_per_item", "same_item_again"}
+_CURVE = (0.01, 0.1, 0.5)
+"""What a short comparison leaves to --verbose, and the points of the popularity curve that it keeps."""
 
 
-@click.command()
-@click.argument("kind", type=click.Choice(_KINDS))
-@click.option("--users", type=COUNT, metavar="N", help="People to simulate. [as many as the data set has]")
-@click.option("--scale", type=float, metavar="F", help="A share of the people of the data set, instead of --users.")
-@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Same seed, same events.")
-@click.option("--out", type=FILE, metavar="FILE", help="Parquet file to write: columns user, item, time.")
-@click.option("--compare", type=FILE, metavar="REAL", help="Print the simulation beside these real events.")
-@click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="Threads to use. [all cores]")
+@click.command(cls=Command)
+@click.argument("kind", type=click.Choice(_KINDS), metavar="KIND")
+@option("--users", type=COUNT, metavar="N", group="Input", help="People to simulate. [as in the data set]")
+@option("--scale", type=SHARE, metavar="F", group="Input", help="Share of its people, instead of --users.")
+@option("--compare", type=FILE, metavar="REAL", group="Input", help="Compare with the events of this file.")
+@option("--out", type=FILE, metavar="FILE", group="Output", help="Parquet file to write (user, item, time).")
+@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Same seed, same events. [0]")
+@option("--threads", type=COUNT, metavar="N", group="Running", help="Threads. [all cores]")
+@verbose_option
+@quiet_option
 @json_option
 def simulate(
     kind: str,
@@ -52,30 +59,46 @@ def simulate(
     out: Path | None,
     compare: Path | None,
     threads: int | None,
+    verbose: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
-    """Simulate events of people with homes and habits, at any scale.
+    """Simulate events of people who do not exist, at any scale.
 
-    KIND says which data set is imitated: check-ins (foursquare, or one city of it: new-york, sao-paulo) or films
-    somebody rated 4 or higher (movielens). The number of items grows with the people. With --compare, statistics and
-    the attacker's error are printed beside those of a real file.
+    KIND is the data set to imitate: check-ins (foursquare, or its cities new-york and sao-paulo) or films rated 4 and
+    above (movielens). --compare shows how close the simulation comes to a real file.
 
     \b
-    entropie simulate foursquare --scale 0.0625 --out events.parquet
+    entropie simulate foursquare --scale 10% --out events.parquet
     entropie simulate new-york --compare foursquare_nyc.parquet
     """
+    from entropie.data.events import read_events
+    from entropie.data.filter import keep_active_users
+    from entropie.data.simulation import simulate_file, simulate_traces
     from entropie.errors import InvalidParameter
+    from entropie.errors import option as marked
+    from entropie.request import Run, Source
 
     if users is not None and scale is not None:
-        raise InvalidParameter("Give either --users or --scale, not both.")
+        raise InvalidParameter(f"Give {marked('users')} or {marked('scale')}, not both.")
     if (out is None) == (compare is None):
-        raise InvalidParameter("Give either --out, to write events, or --compare, to hold them against real ones.")
-    people = _people(kind, users, scale)
+        raise InvalidParameter(
+            f"Give {marked('out')} to write events, or {marked('compare')} to compare with real ones."
+        )
+    people, run = _people(kind, users, scale), Run(threads=threads)
     if out is not None:
-        _write(kind, people, seed, out, threads, as_json)
+        with output.progress_bar("simulating") as bar:
+            made = simulate_file(kind, people, path=out, seed=seed, threads=threads, progress=bar)
+        document, text = _written(made, out)
     else:
         assert compare is not None
-        _compare(kind, people, seed, compare, threads, as_json)
+        there = keep_active_users(read_events(Source(compare), run).traces).traces
+        document, text = _compared(there, simulate_traces(kind, people, seed=seed, threads=threads), threads, verbose)
+        document = {"kind": kind, "seed": seed, **document}
+    if as_json:
+        output.print_json(document)
+    elif not quiet:
+        click.echo(text)
 
 
 def _people(kind: str, users: int | None, scale: float | None) -> int | None:
@@ -88,56 +111,32 @@ def _people(kind: str, users: int | None, scale: float | None) -> int | None:
     return max(1, round(find_world(kind).users * share))
 
 
-def _write(kind: str, users: int | None, seed: int, out: Path, threads: int | None, as_json: bool) -> None:
-    from entropie.data.simulation import simulate_file
-
-    with output.progress_bar("simulating") as bar:
-        made = simulate_file(kind, users, path=out, seed=seed, threads=threads, progress=bar)
-    if as_json:
-        output.print_json({"file": str(out), **dataclasses.asdict(made), "events_per_user": made.events / made.users})
-        return
-    click.echo(
-        f"{out}: {output.count(made.events)} events of {output.count(made.users)} people at "
-        f"{output.count(made.items)} items (columns user, item, time in seconds)"
+def _written(made: Simulated, out: Path) -> tuple[dict[str, Any], str]:
+    """The document and the text about a file of simulated events."""
+    text = (
+        f"{out}: {words.count(made.events)} events, {words.plural(made.users, 'person', 'people')}, "
+        f"{words.count(made.items)} items\n"
     )
-    click.echo()
-    click.echo(
-        output.paragraph(
-            "Nobody in this file exists. It has the habits of the data set imitated, at the size asked for; what an "
-            "attacker finds in it says nothing about the risk of real people."
-        )
-    )
+    note = "Nobody in this file exists: what an attacker finds in it is no measure of the risk of real people."
+    document = {"file": str(out), **dataclasses.asdict(made), "events_per_user": made.events / made.users}
+    return document, f"{text}\n{output.paragraph(note)}"
 
 
-def _compare(kind: str, users: int | None, seed: int, real: Path, threads: int | None, as_json: bool) -> None:
-    from entropie.data.events import read_events
-    from entropie.data.filter import keep_active_users
-    from entropie.data.simulation import simulate_traces
+def _compared(real: Traces, made: Traces, threads: int | None, verbose: bool) -> tuple[dict[str, Any], str]:
+    """The document and the text of a comparison."""
     from entropie.data.simulation_fit import fit_table
-    from entropie.request import Run, Source
 
-    there = keep_active_users(read_events(Source(real), Run(threads=threads)).traces).traces
-    made = simulate_traces(kind, users, seed=seed, threads=threads)
-    tables = fit_table(there), fit_table(made)
-    errors = _errors(there, threads), _errors(made, threads)
-    if as_json:
-        sides = ("real", "simulated")
-        output.print_json(
-            {
-                "kind": kind,
-                "seed": seed,
-                **{
-                    side: {**table.to_json(), "identification_error": {n: e.to_json() for n, e in error.items()}}
-                    for side, table, error in zip(sides, tables, errors, strict=True)
-                },
-            }
-        )
-    else:
-        click.echo(comparison_text(tables, errors))
+    tables = fit_table(real), fit_table(made)
+    errors = _errors(real, threads), _errors(made, threads)
+    document = {
+        side: {**table.to_json(), "identification_error": {name: error.to_json() for name, error in found.items()}}
+        for side, table, found in zip(("real", "simulated"), tables, errors, strict=True)
+    }
+    return document, comparison_text(tables, errors, verbose)
 
 
 def _errors(traces: Traces, threads: int | None) -> dict[str, Interval]:
-    """How often each attacker names a wrong person, learning from first halves of traces and attacking second ones."""
+    """The error rate of each attacker who knows the first halves of traces and attacks the second ones."""
     from entropie.assessment import assess_traces
     from entropie.data.split import split_traces
 
@@ -146,42 +145,46 @@ def _errors(traces: Traces, threads: int | None) -> dict[str, Interval]:
     return {name: error for name, error in errors.items() if error is not None}
 
 
-def comparison_text(tables: tuple[FitTable, FitTable], errors: tuple[dict[str, Interval], dict[str, Interval]]) -> str:
-    """Real and simulated side by side."""
+def comparison_text(
+    tables: tuple[FitTable, FitTable], errors: tuple[dict[str, Interval], dict[str, Interval]], verbose: bool = False
+) -> str:
+    """Real and simulated people side by side: first how many an attacker re-identifies."""
     from entropie.data.simulation_fit import CURVE
 
     real, made = tables
-    rows = [_row(label, getattr(real, name), getattr(made, name), name in _SHARES) for name, label in _LABELS.items()]
+    attacks = [_attack_row(name, errors[0][name], errors[1][name]) for name in errors[0]]
+    labels = _LABELS if verbose else {name: label for name, label in _LABELS.items() if name not in _MORE}
+    rows = [_row(label, getattr(real, name), getattr(made, name), name in _SHARES) for name, label in labels.items()]
     for top, one, other in zip(CURVE, real.popularity, made.popularity, strict=True):
-        rows.append(_row(f"events at the top {top:.0%} of items", one, other, True))
-    error_rows = [
-        [
-            f"{name} names a wrong person",
-            *(f"{e.value:.3f} ({e.low:.3f} to {e.high:.3f})" for e in (errors[0][name], errors[1][name])),
-            f"{errors[1][name].value - errors[0][name].value:+.3f}",
-        ]
-        for name in errors[0]
-    ]
-    sentence = (
-        "People with fewer than 10 events are left out on both sides. The attacker learns from the first half of "
-        "everybody's events and names the owner of each second half; 95 % intervals are over people. The simulation "
-        "is one draw: another seed moves its numbers a little. Agreement here does not make other numbers agree."
+        if verbose or top in _CURVE:
+            rows.append(_row(f"events at the top {words.percent(top)} of items", one, other, share=True))
+    note = (
+        "Excluded on both sides: people with fewer than 10 events. The attacker knows the first half of each person's "
+        "events and re-identifies the second half. Another seed moves the simulated numbers a little."
     )
-    return "\n".join(
+    return "\n\n".join(
         [
+            output.table(["re-identified", "real", "simulated", "difference"], attacks),
             output.table(["statistic", "real", "simulated", "difference"], rows),
-            "",
-            output.table(["identification error", "real", "simulated", "difference"], error_rows),
-            "",
-            output.paragraph(sentence),
+            output.paragraph(note),
         ]
     )
+
+
+def _attack_row(matcher: str, real: Interval, made: Interval) -> list[str]:
+    """Shares re-identified with their 95 % intervals, from the error rates."""
+
+    def shown(error: Interval) -> str:
+        value, low, high = (100.0 * (1.0 - end) for end in (error.value, error.high, error.low))
+        return f"{value:.1f} ({low:.1f} to {high:.1f})\N{NO-BREAK SPACE}%"
+
+    return [matcher, shown(real), shown(made), words.points(real.value - made.value)]
 
 
 def _row(label: str, real: Any, made: Any, share: bool) -> list[str]:
     def shown(value: Any) -> str:
         if share:
-            return output.percent(value)
-        return output.count(value) if isinstance(value, int) else f"{value:.1f}"
+            return words.percent(value)
+        return words.count(value) if isinstance(value, int) else f"{value:.1f}"
 
     return [label, shown(real), shown(made), f"{made / real - 1.0:+.1%}".replace("%", "\N{NO-BREAK SPACE}%")]

@@ -1,4 +1,4 @@
-"""The setting that promises a wanted Bayes error, what it costs, and what the paper's bound would have asked for."""
+"""The setting that guarantees a wanted Bayes error, what it costs, and what the paper's bound would have asked for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from entropie.errors import InvalidParameter, Unreachable
+from entropie.errors import InvalidParameter, Unreachable, option
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import parameters_id, to_document
@@ -58,7 +58,7 @@ def _detectable(rates: CountingRates, domain_size: int, reports: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PaperSetting:
-    """What the paper's own bound allows for the same target; None where it can promise nothing."""
+    """What the paper's own bound allows for the same target; None where it guarantees nothing."""
 
     epsilon: float
     theta: float
@@ -67,7 +67,7 @@ class PaperSetting:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A mechanism that promises the same and was not chosen."""
+    """A mechanism that guarantees the same and was not chosen."""
 
     mechanism: Calibrated
     guarantee: Guarantee
@@ -109,7 +109,7 @@ def calibrate(
 ) -> Calibration:
     """The mechanism with the most truth whose certified error stays at `bayes_error` or above.
 
-    With `list_size` the promise is about an attacker with that many guesses, with `reports` about that many reports
+    With `list_size` the guarantee is about an attacker with that many guesses, with `reports` about that many reports
     per user. "auto" takes the smaller expected loss summed over the domain.
     """
     users = checks.whole_number("users", users)
@@ -120,16 +120,14 @@ def calibrate(
     if hash_size is not None:
         hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
         if mechanism == "rr":
-            raise InvalidParameter(
-                "Parameter `hash_size` must be left out for randomized response, which does not hash."
-            )
+            raise InvalidParameter(f"Randomized response does not hash; remove {option('hash_size')}, got {hash_size}.")
 
     def success(theta: float, answers: int | None) -> float:
         channel = ChannelParameters("", domain_size, epsilon_of(theta, answers or domain_size), answers, theta=theta)
         return certified_success(channel, users, reports, list_size, prior_max)
 
-    def promise(of: Calibrated | Identity) -> Guarantee:
-        return of.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max)
+    def guaranteed(by: Calibrated | Identity) -> Guarantee:
+        return by.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max)
 
     made: list[Calibrated] = []
     if mechanism in ("rr", "auto"):
@@ -147,16 +145,11 @@ def calibrate(
     return Calibration(
         bayes_error_wanted=float(bayes_error),
         mechanism=best,
-        guarantee=promise(best),
+        guarantee=guaranteed(best),
         expected_loss=loss,
         paper=_paper_setting(best, users, bayes_error, reports, prior_max),
-        pseudonymisation=promise(Identity(domain_size)),
-        alternatives=tuple(
-            Alternative(
-                other, other.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max), cost
-            )
-            for other, cost in priced[1:]
-        ),
+        pseudonymisation=guaranteed(Identity(domain_size)),
+        alternatives=tuple(Alternative(other, guaranteed(other), cost) for other, cost in priced[1:]),
     )
 
 

@@ -110,7 +110,7 @@ class RandomChoice:
     def guarantee(
         self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
     ) -> Guarantee:
-        """The parts' promises, averaged; for several reports the bounds that need only theta."""
+        """The parts' guarantees, averaged; for several reports the bounds that need only theta."""
         users, reports = checks.whole_number("users", users), checks.whole_number("reports", reports)
         parts = [part.guarantee(users=users, list_size=list_size, prior_max=prior_max) for part in self.parts]
         answers = max(min(part.mechanism.answers, self.domain_size) for part in parts)

@@ -21,7 +21,7 @@ from entropie.theory.loss import CountingRates
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Pseudonymisation only. Where few values are possible, it may promise enough by itself."""
+    """Pseudonymisation only. Where few values are possible, it may guarantee enough by itself."""
 
     kind: ClassVar[str] = "identity"
     domain_size: int
@@ -53,7 +53,7 @@ class Identity:
     def guarantee(
         self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
     ) -> Guarantee:
-        """What is promised when this many users send this many reports each."""
+        """What is guaranteed when this many users send this many reports each."""
         return guarantee(self.channel, users, reports, list_size, prior_max)
 
     def obfuscate(self, value: int) -> int:

@@ -45,7 +45,7 @@ class LocalHashing:
     """Local hashing of items 0 .. domain_size-1 to 0 .. hash_size-1; a report is (a, b, y).
 
     A new hash function is drawn for every report, from the operating system: a seed that a user keeps, or that
-    numbers the users, would identify her.
+    numbers the users, would identify them.
 
     >>> mechanism = LocalHashing(domain_size=1000, hash_size=16, epsilon=2.0)
     >>> mechanism.family.prime
@@ -128,7 +128,7 @@ class LocalHashing:
     def guarantee(
         self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
     ) -> Guarantee:
-        """What is promised when this many users send this many reports each."""
+        """What is guaranteed when this many users send this many reports each."""
         return guarantee(self.channel, users, reports, list_size, prior_max)
 
     def obfuscate(self, value: int) -> HashedReport:

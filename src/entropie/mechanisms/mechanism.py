@@ -39,7 +39,7 @@ class Mechanism(Protocol):
     def guarantee(
         self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
     ) -> Guarantee:
-        """What is promised when this many users send this many reports each."""
+        """What is guaranteed when this many users send this many reports each."""
         ...
 
     def obfuscate(self, value: int) -> Any:

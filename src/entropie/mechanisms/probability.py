@@ -1,6 +1,6 @@
 """Probabilities as integers T of T/2^64, the form in which devices and collectors share them.
 
-T is rounded down, so that the promise of a mechanism is never weaker than stated, and everything downstream uses
+T is rounded down, so that the guarantee of a mechanism is never weaker than stated, and everything downstream uses
 T/2^64, so that estimates stay unbiased.
 """
 

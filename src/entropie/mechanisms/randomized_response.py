@@ -80,7 +80,7 @@ class RandomizedResponse:
     def guarantee(
         self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
     ) -> Guarantee:
-        """What is promised when this many users send this many reports each."""
+        """What is guaranteed when this many users send this many reports each."""
         return guarantee(self.channel, users, reports, list_size, prior_max)
 
     def obfuscate(self, value: int) -> int:

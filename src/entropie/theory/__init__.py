@@ -1,1 +1,1 @@
-"""What can be promised: numbers in, numbers out. The paper's bounds, exact values, worst cases, expected loss."""
+"""What can be guaranteed: numbers in, numbers out. The paper's bounds, exact values, worst cases, expected loss."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from entropie.errors import Unreachable
+from entropie.errors import Unreachable, option
 from entropie.theory import checks
 from entropie.theory.special import largest_where
 
@@ -20,8 +20,8 @@ def largest_theta(success: Callable[[float], float], bayes_error: float) -> floa
     at_zero = success(0.0)
     if at_zero > allowed * (1.0 + 1e-12):
         raise Unreachable(
-            f"A Bayes error of {wanted:.10g} cannot be reached: guessing alone errs with at most {1.0 - at_zero:.10g}; "
-            "ask for less, or have more users."
+            f"An error rate of {wanted:.10g} cannot be guaranteed: by chance alone it is {1.0 - at_zero:.10g} at most; "
+            f"lower {option('bayes_error')}, or have more people."
         )
     return largest_where(lambda theta: success(theta) <= allowed, 0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""Everything that is promised about one mechanism and a number of users, in one value."""
+"""Everything that is guaranteed about one mechanism and a number of users, in one value."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from entropie.theory import (
     worst_case,
 )
 from entropie.theory.special import theta_of
+from entropie.words import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,21 @@ class ChannelParameters:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What holds for every joint law of users and data, and every attacker.
+    """What holds for every joint distribution of users and data, and every attacker who sees one user's reports alone.
 
-    Information is in bits per user (for all her reports together), errors are shares of wrong identifications.
+    Information is in bits per user (for all their reports together), errors are shares of wrong identifications.
 
     alpha_bits             certified bound on I(U;Y), exact for one report by randomized response
     alpha_bits_paper       the paper's theorem, t theta min{log n, log k}
     alpha_bits_ldp         the paper's proposition for any epsilon-LDP mechanism, times t
     alpha_bits_ldp_tight   the best possible bound that knows only epsilon, times t
-    bayes_error            certified: no attacker errs less often on average
+    bayes_error            certified: no attacker has a lower error rate on average
     bayes_error_paper      from alpha_bits_paper by the paper's form of Fano's inequality
     bayes_error_fano       from alpha_bits by Fano's inequality solved numerically
     list_error             certified error of an attacker who may name `list_size` people
     max_leakage_bits       order-infinity information
     per_user_bits          worst information about a single user over users and priors (infinite without noise)
-    posterior_max          largest probability that a user's reports can give her, who had prior_max (or 1/n) before
+    posterior_max          largest probability that a user's reports can give them, from prior_max (or 1/n) before
     contraction            eta of I(U;Y) <= eta I(U;X), for one report
     *_ideal_hash           local hashing only: exact value if the hash were ideal
     """
@@ -101,7 +102,8 @@ class Guarantee:
     def _repr_html_(self) -> str:
         channel = self.mechanism
         caption = (
-            f"{channel.kind}, {channel.domain_size:,} items, {self.users:,} users, {self.reports_per_user} report(s)"
+            f"{channel.kind}, {channel.domain_size:,} items, {plural(self.users, 'person', 'people')}, "
+            f"{plural(self.reports_per_user, 'report')} of one person leaked alone"
         )
         names = (
             "alpha_bits",
@@ -112,7 +114,7 @@ class Guarantee:
             "contraction",
         )
         rows = [("epsilon", channel.epsilon), ("theta", channel.theta)]
-        return html_table(caption, ("promise", "value"), rows + [(name, getattr(self, name)) for name in names])
+        return html_table(caption, ("guarantee", "value"), rows + [(name, getattr(self, name)) for name in names])
 
 
 def mechanism_json(channel: ChannelParameters) -> dict[str, Any]:
@@ -175,7 +177,7 @@ def guarantee(
     list_size: int = 1,
     prior_max: float | None = None,
 ) -> Guarantee:
-    """Collect every promise about `channel` for this many users."""
+    """Collect every guarantee of `channel` for this many users."""
     users = checks.whole_number("users", users)
     reports = checks.whole_number("reports", reports)
     list_size = checks.whole_number("list", list_size)

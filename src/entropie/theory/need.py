@@ -10,7 +10,7 @@ from entropie.theory import checks, paper
 
 @dataclass(frozen=True, slots=True)
 class NoiseNeed:
-    """What replacing names by pseudonyms promises without any noise.
+    """What replacing names by pseudonyms guarantees without any noise.
 
     information_bits  what one datum can say about its user: I(U;X) if known, else log min(n, k)
     bayes_error       exact worst case over all data of this shape: 1 - min(n,k)/n (uniform users)
@@ -31,7 +31,7 @@ def noise_needed(
     information_bits: float | None = None,
     prior_max: float | None = None,
 ) -> NoiseNeed:
-    """Compare the promise of pseudonymisation alone with the wanted Bayes error."""
+    """Compare the guarantee of pseudonymisation alone with the wanted Bayes error."""
     users = checks.whole_number("users", users)
     domain_size = checks.whole_number("domain_size", domain_size)
     wanted = checks.bayes_error_value(bayes_error)

@@ -59,7 +59,7 @@ def bayes_error(information_bits: float, users: int, prior_max: float | None = N
 
 
 def alpha_bits_for(bayes_error: float, users: int, prior_max: float | None = None) -> float:
-    """Inverse of `bayes_error`: the information that still promises this error."""
+    """Inverse of `bayes_error`: the information that still guarantees this error."""
     wanted = checks.bayes_error_value(bayes_error)
     users = checks.whole_number("users", users)
     prior_bits = _prior_bits(users, prior_max)
@@ -67,8 +67,8 @@ def alpha_bits_for(bayes_error: float, users: int, prior_max: float | None = Non
     if bits < 0.0:
         largest = max(0.0, 1.0 - 1.0 / prior_bits) if prior_bits > 0.0 else 0.0
         raise Unreachable(
-            f"The paper's bound promises a Bayes error of at most {largest:.6g} for {users} users, "
-            f"{wanted:.6g} was asked; use the exact bound instead."
+            f"The paper's bound guarantees an error rate of at most {largest:.6g} for {users} people, got {wanted:.6g} "
+            "instead; use the exact bound."
         )
     return bits
 

@@ -31,6 +31,7 @@ PAPER = ["--domain", "10500393", "--users", "1370637"]
         ("guarantee_noise.txt", ["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "0"]),
         ("calibrate.txt", ["calibrate", *PAPER, "--bayes-error", "0.92"]),
         ("calibrate_rr.json", ["calibrate", *PAPER, "--bayes-error", "0.92", "--mechanism", "rr", "--json"]),
+        ("calibrate_verbose.txt", ["calibrate", *PAPER, "--bayes-error", "92%", "--verbose"]),
         ("calibrate_no_noise.txt", ["calibrate", "--users", "1e8", "--domain", "5", "--bayes-error", "0.9"]),
     ],
 )
@@ -38,6 +39,32 @@ def test_exact_output(entropie, matches_golden, name, arguments):
     ran = entropie(*arguments)
     assert (ran.code, ran.err) == (0, "")
     matches_golden(name, ran.out)
+
+
+@pytest.mark.parametrize("command", ["guarantee", "calibrate"])
+def test_a_screen_holds_it_and_quiet_says_nothing(entropie, command):
+    """At most 25 lines of at most 80 columns; --verbose prints every bound, --quiet none."""
+    options = {
+        "guarantee": ["--mechanism", "glh", "--theta", "3%", "--hash-size", "1e8", "--list", "10"],
+        "calibrate": ["--bayes-error", "92%"],
+    }[command]
+    short = entropie(command, *PAPER, *options).out.splitlines()
+    assert len(short) <= 25
+    assert max(map(len, short)) <= 80
+    full = entropie(command, *PAPER, *options, "-v").out
+    assert max(map(len, full.splitlines())) <= 80
+    assert "maximal leakage" in full
+    assert entropie(command, *PAPER, *options, "-q").out == ""
+
+
+@pytest.mark.parametrize("command", ["guarantee", "calibrate"])
+def test_the_scope_is_said(entropie, command):
+    """A guarantee about one person's reports leaked alone never reads as one about all reports."""
+    options = ["--mechanism", "rr", "--epsilon", "12"] if command == "guarantee" else ["--bayes-error", "0.9"]
+    for reports, words in (("1", "one person's report leaked alone"), ("3", "one person's 3 reports leaked alone")):
+        text = " ".join(entropie(command, *PAPER, *options, "--reports", reports).out.split())
+        assert words in text
+        assert "Not covered: attackers who hold everybody's reports" in text
 
 
 def test_guarantee_json_has_the_documented_keys(entropie):
@@ -77,9 +104,9 @@ BAD = [
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "-1"], "Option --epsilon must be a number of at least 0, got -1.0 instead."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "nan"], "Option --epsilon must be a number of at least 0, got nan instead."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--theta", "1.5"], "Option --theta must be a probability from 0 to 1, got 1.5 instead."),
-    (["guarantee", "--mechanism", "rr", *PAPER], "Give either --epsilon or --theta, not both and not neither."),
-    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--theta", ".1"], "Give either --epsilon or --theta, not both and not neither."),
-    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not hash: leave out --hash-size and --prime."),
+    (["guarantee", "--mechanism", "rr", *PAPER], "Give --epsilon or --theta, one of the two."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--theta", ".1"], "Give --epsilon or --theta, one of the two."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not hash; remove --hash-size and --prime."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1"], "Local hashing needs --hash-size, the number of hash values."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "1"], "Option --hash-size must be a whole number from 2 to 1000000000000000000, got 1 instead."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "9", "--prime", "15"], "Option --prime must be a prime number from the hash size (9) to 2^62, got 15 instead."),
@@ -87,7 +114,7 @@ BAD = [
     (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "0", "--epsilon", "1"], "Option --users must be a whole number from 1 to 1000000000000000000, got 0 instead."),
     (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "100", "--epsilon", "1", "--prior-max", "0.001"], "Option --prior-max must be a probability from 1/users = 0.01 to 1, got 0.001 instead."),
     (["calibrate", *PAPER, "--bayes-error", "1.2"], "Option --bayes-error must be a share from 0 to 1, got 1.2 instead."),
-    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Option --hash-size must be left out for randomized response, which does not hash."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Randomized response does not hash; remove --hash-size, got 7."),
 ]  # fmt: skip
 
 
@@ -122,8 +149,8 @@ def test_an_unreachable_target_is_code_1(entropie):
     ran = entropie("calibrate", "--users", "10", "--domain", "5", "--bayes-error", "0.95")
     assert ran.code == 1
     assert ran.err == (
-        "entropie: A Bayes error of 0.95 cannot be reached: guessing alone errs with at most 0.9; "
-        "ask for less, or have more users.\n"
+        "entropie: An error rate of 0.95 cannot be guaranteed: by chance alone it is 0.9 at most; "
+        "lower --bayes-error, or have more people.\n"
     )
 
 

@@ -1,0 +1,315 @@
+"""`guarantee` and `calibrate`: what a mechanism guarantees, and which setting gives a wanted guarantee."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from entropie import words
+from entropie.cli import output
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    SHARE,
+    Command,
+    build_mechanism,
+    guarantee_options,
+    json_option,
+    mechanism_options,
+    option,
+    quiet_option,
+    verbose_option,
+)
+from entropie.errors import Unreachable
+
+if TYPE_CHECKING:
+    from entropie.mechanisms.calibrate import Calibration
+    from entropie.theory.guarantee import Guarantee
+
+_NAMES = {True: "randomized response", False: "local hashing"}
+
+
+@click.command(cls=Command)
+@mechanism_options
+@option("--domain", type=COUNT, required=True, metavar="K", group="Input", help="Number of items.")
+@option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people.")
+@guarantee_options
+@verbose_option
+@quiet_option
+@json_option
+def guarantee(
+    users: int,
+    reports: int,
+    list_size: int,
+    prior_max: float | None,
+    verbose: bool,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Say what a mechanism guarantees, whatever the data and whatever the attacker knows.
+
+    \b
+    entropie guarantee --mechanism rr --domain 10500393 --users 1370637 --epsilon 12.72
+    """
+    if options["mechanism"] is None:
+        raise click.UsageError("Missing option '--mechanism'. Choose from: rr, glh.")
+    built = build_mechanism(**options)
+    given = built.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max)
+    if as_json:
+        output.print_json(given.to_json())
+    elif not quiet:
+        click.echo(guarantee_text(given, verbose))
+
+
+@click.command(cls=Command)
+@option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people.")
+@option("--domain", type=COUNT, required=True, metavar="K", group="Input", help="Number of items.")
+@option(
+    "--bayes-error",
+    type=SHARE,
+    required=True,
+    metavar="B",
+    group="Attacker",
+    help="Wanted error rate of the attacker.",
+)
+@guarantee_options
+@option(
+    "--mechanism",
+    type=click.Choice(["rr", "glh", "auto"]),
+    default="auto",
+    group="Mechanism",
+    help="Mechanism, or the more accurate of both. [auto]",
+)
+@option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [costs no accuracy]")
+@option("--parameters", type=FILE, metavar="FILE", group="Output", help="Write the parameter document here.")
+@verbose_option
+@quiet_option
+@json_option
+def calibrate(
+    domain: int, bayes_error: float, parameters: Path | None, verbose: bool, quiet: bool, as_json: bool, **wanted: Any
+) -> None:
+    """Find the setting that guarantees a wanted error rate of the attacker, and what it costs.
+
+    \b
+    entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
+    """
+    from entropie.mechanisms.calibrate import calibrate as find
+    from entropie.mechanisms.calibrate import calibration_json
+    from entropie.mechanisms.parameters import to_document
+
+    try:
+        result = find(domain_size=domain, bayes_error=bayes_error, **wanted)
+    except Unreachable as problem:
+        if as_json:  # the answer is no, and whoever reads standard output gets it too
+            reason = problem.on_command_line(lambda name: f"--{name.replace('_', '-')}")
+            output.print_json({"bayes_error_wanted": bayes_error, "reachable": False, "reason": reason})
+        raise
+    if parameters is not None:
+        from entropie.data.columns import write_text
+
+        write_text(parameters, to_document(result.mechanism) + "\n")
+    if as_json:
+        output.print_json(calibration_json(result))
+    elif not quiet:
+        click.echo(calibration_text(result, verbose))
+        if parameters is not None:
+            click.echo(f"\nParameters: {parameters}")
+
+
+def guarantee_text(given: Guarantee, verbose: bool = False) -> str:
+    """The terminal view of a guarantee: the number, what it is about, what is not covered."""
+    parts = [
+        output.paragraph(_headline(given)),
+        f"{_setting(given)}\n{_people(given)}",
+        _all_bounds(given) if verbose else _bounds(given),
+        output.paragraph(_scope(given)),
+        output.paragraph(_not_covered(given)),
+    ]
+    if given.mechanism.theta == 0.0:
+        parts.insert(1, output.paragraph("These reports are pure noise: nothing can be estimated from them."))
+    return "\n\n".join(parts)
+
+
+def calibration_text(result: Calibration, verbose: bool = False) -> str:
+    """The terminal view of a calibration: the setting, what it guarantees, what it costs."""
+    given = result.guarantee
+    parts = [output.paragraph(_decision(result)), f"{_setting(given)}\n{_people(given)}"]
+    parts.append(_all_bounds(given) if verbose else _bounds(given))
+    if verbose or result.noise_needed:
+        parts.append(_costs(result))
+    if verbose:
+        parts += [_settings_table(result), *map(output.paragraph, (_paper_sentence(result), _scope(given)))]
+    elif result.alternatives and result.noise_needed:
+        parts.append(output.paragraph(_alternative(result)))
+    parts.append(output.paragraph(_not_covered(given)))
+    return "\n\n".join(parts)
+
+
+def _reports(given: Guarantee) -> str:
+    """Whose reports the attacker sees: those of one person, alone."""
+    several = given.reports_per_user > 1
+    return f"{words.plural(given.reports_per_user, 'report') if several else 'report'} leaked alone"
+
+
+def _headline(given: Guarantee) -> str:
+    return (
+        f"At most {words.percent(1.0 - given.bayes_error)} of people can be re-identified from one person's "
+        f"{_reports(given)} (by chance: {words.percent(_chance(given))})."
+    )
+
+
+def _chance(given: Guarantee) -> float:
+    return given.prior_max or 1.0 / given.users
+
+
+def _setting(given: Guarantee) -> str:
+    """One line that names the mechanism."""
+    channel = given.mechanism
+    line = f"{_NAMES[channel.hash_size is None].capitalize()}: epsilon {words.digits(channel.epsilon, 4)}"
+    line += f", theta {words.digits(channel.theta, 4)}"
+    if channel.hash_size is not None:
+        line += f", {words.count(channel.hash_size)} hash values"
+    return line
+
+
+def _people(given: Guarantee) -> str:
+    return (
+        f"{words.plural(given.users, 'person', 'people')}, {words.count(given.mechanism.domain_size)} items, "
+        f"{words.plural(given.reports_per_user, 'report')} per person"
+    )
+
+
+def _bounds(given: Guarantee) -> str:
+    """The guarantee in a few lines."""
+    rows = [["re-identified, at most", words.percent(1.0 - given.bayes_error)]]
+    if given.list_size > 1:
+        rows.append([f"... with {given.list_size} guesses", words.percent(1.0 - given.list_error)])
+    rows += [
+        ["error rate of the attacker, at least", words.percent(given.bayes_error)],
+        ["information about the sender, at most", _of_all_bits(given)],
+        ["worst-case certainty about one person", words.percent(given.posterior_max)],
+    ]
+    return output.table(["guarantee", ""], rows)
+
+
+def _of_all_bits(given: Guarantee) -> str:
+    return f"{words.digits(given.alpha_bits, 2)} of {words.digits(math.log2(given.users))} bits"
+
+
+def _all_bounds(given: Guarantee) -> str:
+    """Every bound with all its digits, the paper's beside the certified one."""
+    several = given.list_error if given.list_size > 1 else None
+    rows: list[tuple[str, float | None, float | None]] = [
+        ("error rate of the attacker, at least", given.bayes_error, given.bayes_error_paper),
+        (f"... with {given.list_size} guesses", several, None),
+        ("... by Fano's inequality, weaker", given.bayes_error_fano, None),
+        ("... if the hash were ideal", given.bayes_error_ideal_hash, None),
+        ("information I(U;Y), at most, bits", given.alpha_bits, given.alpha_bits_paper),
+        ("... from epsilon alone", given.alpha_bits_ldp_tight, given.alpha_bits_ldp),
+        ("... if the hash were ideal", given.alpha_bits_ideal_hash, None),
+        ("maximal leakage, bits", given.max_leakage_bits, None),
+        ("information about any one person, bits", given.per_user_bits, None),
+        ("worst-case certainty about one person", given.posterior_max, None),
+        ("share of the data's information kept", given.contraction, None),
+    ]
+    shown = [[name, _all_digits(ours), _all_digits(theirs)] for name, ours, theirs in rows if ours is not None]
+    return output.table(["guarantee", "certified", "paper"], shown)
+
+
+def _all_digits(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "no limit" if math.isinf(value) else f"{value:.10g}"
+
+
+def _scope(given: Guarantee) -> str:
+    several = "these reports" if given.reports_per_user > 1 else "this report"
+    return (
+        f"It holds for every distribution of the data and every attacker who sees {several} and nobody else's, even "
+        "one who knows everything about the data except who sent it. The share is an average over people; the "
+        "worst-case certainty is the most that one outcome can reveal."
+    )
+
+
+def _not_covered(given: Guarantee) -> str:
+    more = "" if given.reports_per_user > 1 else ", more reports of one person (--reports)"
+    return (
+        f"Not covered: attackers who hold everybody's reports{more}, other data on the same people, inference without "
+        "identification."
+    )
+
+
+def _decision(result: Calibration) -> str:
+    """The setting to use, or that none is needed."""
+    given, bare = result.guarantee, result.pseudonymisation
+    wanted = words.stated(result.bayes_error_wanted)
+    if not result.noise_needed:
+        return (
+            f"No noise is needed: with pseudonyms alone at most {words.percent(1.0 - bare.list_error)} of people can "
+            f"be re-identified from one person's {_reports(given)}{_guesses(given)} (asked for: an error rate of "
+            f"{wanted}). It is an average: a rare value may still point to one person."
+        )
+    return (
+        f"Use {_NAMES[given.mechanism.hash_size is None]} with epsilon {words.digits(given.mechanism.epsilon, 4)}: at "
+        f"most {words.percent(1.0 - given.list_error)} of people can be re-identified from one person's "
+        f"{_reports(given)}{_guesses(given)} (asked for: an error rate of {wanted})."
+    )
+
+
+def _guesses(given: Guarantee) -> str:
+    return f" with {given.list_size} guesses" if given.list_size > 1 else ""
+
+
+def _costs(result: Calibration) -> str:
+    """How exact estimates will be."""
+    loss = result.expected_loss
+    rows = [
+        ["standard error of a share of 1 %", words.percent(loss.share_1pct_sd)],
+        ["standard error of the share of a rare item", words.percent(loss.rare_item_sd)],
+        ["smallest share that stands out from noise", words.percent(min(1.0, loss.detectable_share))],
+    ]
+    return output.table(["cost, one report per person", ""], rows)
+
+
+def _alternative(result: Calibration) -> str:
+    """What the mechanism that was not chosen would cost for the same error rate."""
+    other, loss = result.alternatives[0], result.expected_loss.l2_sum
+    name, epsilon = _NAMES[other.guarantee.mechanism.hash_size is None], other.guarantee.mechanism.epsilon
+    return (
+        f"{name.capitalize()} guarantees the same error rate at epsilon {words.digits(epsilon, 4)}, with "
+        f"{words.digits(other.expected_loss.l2_sum / loss)} times the squared error and a worst-case certainty of "
+        f"{words.percent(other.guarantee.posterior_max)}."
+    )
+
+
+def _settings_table(result: Calibration) -> str:
+    """The chosen setting beside the others that guarantee the same error rate."""
+    settings = [(result.guarantee, result.expected_loss)]
+    settings += [(other.guarantee, other.expected_loss) for other in result.alternatives]
+    rows = [
+        [
+            _NAMES[given.mechanism.hash_size is None],
+            words.digits(given.mechanism.epsilon, 6),
+            f"{loss.l2_sum:.6g}",
+            f"{given.posterior_max:.6g}",
+        ]
+        for given, loss in settings
+    ]
+    return output.table(["the same guarantee by", "epsilon", "squared error", "worst-case certainty"], rows)
+
+
+def _paper_sentence(result: Calibration) -> str:
+    """What the paper's own bound would have allowed for the same guarantee."""
+    if result.paper is None:
+        return "The paper's bound guarantees this error rate at no setting."
+    setting = f"epsilon {words.digits(result.paper.epsilon, 4)} (theta {words.digits(result.paper.theta, 4)})"
+    if result.expected_loss.l2_sum == 0.0:
+        return f"The paper's bound allows {setting} for the same guarantee."
+    ratio = result.paper.l2_sum / result.expected_loss.l2_sum
+    return (
+        f"The paper's bound allows {setting} for the same guarantee, at {words.digits(ratio)} times the squared error."
+    )
