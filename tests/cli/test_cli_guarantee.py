@@ -114,7 +114,7 @@ BAD = [
     (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "0", "--epsilon", "1"], "Option --users must be a whole number from 1 to 1000000000000000000, got 0 instead."),
     (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "100", "--epsilon", "1", "--prior-max", "0.001"], "Option --prior-max must be a probability from 1/users = 0.01 to 1, got 0.001 instead."),
     (["calibrate", *PAPER, "--bayes-error", "1.2"], "Option --bayes-error must be a share from 0 to 1, got 1.2 instead."),
-    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Randomized response does not hash; remove --hash-size, got 7."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Option --hash-size must be absent for randomized response, which does not hash, got 7 instead."),
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from entropie.errors import InvalidParameter, Unreachable, option
+from entropie.errors import InvalidParameter, Unreachable
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import parameters_id, to_document
@@ -120,7 +120,7 @@ def calibrate(
     if hash_size is not None:
         hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
         if mechanism == "rr":
-            raise InvalidParameter(f"Randomized response does not hash; remove {option('hash_size')}, got {hash_size}.")
+            raise InvalidParameter.of("hash_size", "absent for randomized response, which does not hash", hash_size)
 
     def success(theta: float, answers: int | None) -> float:
         channel = ChannelParameters("", domain_size, epsilon_of(theta, answers or domain_size), answers, theta=theta)
