@@ -101,7 +101,7 @@ def cold() -> dict[str, Any]:
 
 def pairs() -> dict[str, Any]:
     """All-pairs markov scoring of 20,000 people x 30 events."""
-    from entropie.attack.matchers import markov
+    from entropie.attack.matchers import matcher
     from entropie.attack.scoring import attack
     from entropie.data.split import split_halves
     from entropie.data.traces import Traces
@@ -110,7 +110,7 @@ def pairs() -> dict[str, Any]:
     rng = np.random.default_rng(5)
     items: NDArray[np.uint32] = (rng.zipf(1.2, users * events) % 100_000).astype(np.uint32)
     split = split_halves(Traces(np.arange(users + 1) * events, items, 100_000))
-    matching = markov(split.train, split.target)
+    matching = matcher("markov")(split.train, split.target)
     timed(lambda: attack(matching))
     seconds = min(timed(lambda: attack(matching))[0] for _ in range(3))
     return {"seconds": seconds, "nanoseconds_per_pair": seconds / users**2 * 1e9, "gigabytes": peak_gigabytes()}
@@ -118,7 +118,7 @@ def pairs() -> dict[str, Any]:
 
 def scale(share: int, path: str) -> dict[str, Any]:
     """The parts of the job at 1/share of the paper's people."""
-    from entropie.attack.matchers import markov
+    from entropie.attack.matchers import matcher
     from entropie.attack.scoring import attack
     from entropie.attack.single import single_datum
     from entropie.data.events import read_events
@@ -135,7 +135,7 @@ def scale(share: int, path: str) -> dict[str, Any]:
     single_seconds, single = timed(lambda: single_datum(one.train, one.target))
     measure_seconds, measured = timed(lambda: measure_outcome(single.outcome, users=one.train.users, seed=0))
     five = split_traces(traces, SplitRule(target_events=5))
-    model_seconds, matching = timed(lambda: markov(five.train, five.target))
+    model_seconds, matching = timed(lambda: matcher("markov")(five.train, five.target))
     attack_seconds, outcome = timed(lambda: attack(matching))
     return {
         "users": traces.users,

@@ -18,7 +18,7 @@ from assessment_tables import differences, people_with_habits, table_of, without
 
 import entropie
 from entropie.attack.index import blocks
-from entropie.attack.matchers import visit
+from entropie.attack.matchers import matcher
 from entropie.attack.scoring import prepare
 from entropie.data.events import read_events
 from entropie.data.split import split_halves
@@ -112,7 +112,7 @@ def test_run_again(plain):
 def test_threads_do_not_matter():
     table = people_with_habits(2, 3000, items=500, events=(20, 40))
     split = split_halves(read_events(Source(table)).traces)
-    index, targets = prepare(visit(split.train, split.target))
+    index, targets = prepare(matcher("visit")(split.train, split.target))
     assert len(list(blocks(index, targets, 2))) > 1  # so that threads have something to share
     options = {"matchers": ["visit", "bayes"], "null_baseline": False, "replicates": 2}
     assert document(table, threads=1, **options) == document(table, threads=2, **options)

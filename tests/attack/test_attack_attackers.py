@@ -14,7 +14,7 @@ from entropie.attack import measured
 from entropie.attack.attackers import Attackers, _quantile, known_event_steps
 from entropie.attack.chance import by_content, exchanged_targets
 from entropie.attack.features import Matching, length_histogram
-from entropie.attack.matchers import matcher, visit
+from entropie.attack.matchers import matcher
 from entropie.attack.measured import Attack, AttackSpec, LocalEngine, attack_by_each, measured_attack
 from entropie.attack.scoring import AttackOutcome, attack
 from entropie.data.split import Knowledge, Split, split_traces
@@ -125,7 +125,7 @@ def test_the_pilot_is_of_the_same_targets_wherever_they_stand(
     LocalEngine.of(habits, replicates=2).measures([AttackSpec("visit", exchanged=exchanged)])
     ((matching, pilot),) = seen
     in_order = matching.targets.take(pilot)
-    expected = visit(habits.train, habits.target).targets.take(by_content(habits))
+    expected = matcher("visit")(habits.train, habits.target).targets.take(by_content(habits))
     assert np.array_equal(in_order.features, expected.features)
     assert np.array_equal(in_order.offsets, expected.offsets)
     assert (pilot.tolist() == by_content(habits).tolist()) is not exchanged

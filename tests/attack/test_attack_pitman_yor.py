@@ -11,13 +11,13 @@ from attack_oracles import SEEDS, dense_scores, random_traces, rows_of, traces_o
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.pitman_yor import SLOTS, PitmanYor, choose_settings, pitman_yor
+from entropie.attack.matchers.pitman_yor import SLOTS, PitmanYor, Settings
 from entropie.attack.scoring import attack
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 
 CHOICES = st.builds(
-    PitmanYor,
+    Settings,
     strength=st.sampled_from([0.5, 10.0, 200.0]),
     discount=st.sampled_from([0.0, 0.5, 0.9]),
     recency=st.sampled_from([0.0, 0.1, 2.0]),
@@ -33,7 +33,7 @@ def slot(time: int) -> int:
     return (6 if day >= 5 else 0) + time % 86_400 // 14_400
 
 
-def expected(train: Traces, target: Traces, choice: PitmanYor) -> np.ndarray:
+def expected(train: Traces, target: Traces, choice: Settings) -> np.ndarray:
     """The score from the definition: damped weights times log ratios of probabilities."""
     people = []
     for user, row in enumerate(rows_of(train)):
@@ -95,16 +95,16 @@ def expected(train: Traces, target: Traces, choice: PitmanYor) -> np.ndarray:
 
 @given(SEEDS, CHOICES, st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_the_formula(seed: int, choice: PitmanYor, timed: bool) -> None:
+def test_the_formula(seed: int, choice: Settings, timed: bool) -> None:
     rng = np.random.default_rng(seed)
     train, target = (random_traces(rng, 8, 10, 6) for _ in range(2))
     if timed:
         train, target = (
             Traces(t.offsets, t.items, t.domain_size, rng.integers(-(10**6), 10**6, t.events)) for t in (train, target)
         )
-    found = dense_scores(pitman_yor(train, target, settings=choice))
+    found = dense_scores(PitmanYor(choice)(train, target))
     want = expected(train, target, choice)
-    sizes = pitman_yor(train, target, settings=choice).target_size
+    sizes = PitmanYor(choice)(train, target).target_size
     assert sizes is not None
     near_half = np.abs((sizes * 4) % 1) > 0  # rounding of a size that lies between two quarters may go either way
     np.testing.assert_allclose(found[~near_half], want[~near_half], atol=1e-9)
@@ -127,6 +127,11 @@ def people(seed: int, users: int) -> tuple[Traces, Traces]:
     return traces_of([row[:12] for row in rows], 200), traces_of([row[12:] for row in rows], 200)
 
 
+def choose_settings(train: Traces, target: Traces) -> Settings:
+    chosen: Settings = PitmanYor().population(train, target).settings.settings
+    return chosen
+
+
 def test_settings_do_not_see_whose_targets_are_whose() -> None:
     train, target = people(1, 80)
     moved = target.take(np.random.default_rng(0).permutation(80))
@@ -136,12 +141,12 @@ def test_settings_do_not_see_whose_targets_are_whose() -> None:
 def test_settings_fit_the_data_and_little_data_keeps_the_defaults() -> None:
     train, target = people(2, 120)
     chosen = choose_settings(train, target)
-    plain = PitmanYor(item_hours=0.0, rhythm=0.0)
+    plain = Settings(item_hours=0.0, rhythm=0.0)
     assert (chosen.item_hours, chosen.rhythm) == (0.0, 0.0)
     assert choose_settings(train.take(np.arange(40)), target.take(np.arange(40))) == plain
 
-    def error(choice: PitmanYor | None) -> float:
-        return float(1 - attack(pitman_yor(train, target, settings=choice)).credit.mean())
+    def error(choice: Settings | None) -> float:
+        return float(1 - attack(PitmanYor(choice)(train, target)).credit.mean())
 
     # These users do not drift, so the defaults (which fade) are beaten; 0.02 is two of 120 people.
     assert error(None) <= error(plain) + 0.02
@@ -152,4 +157,4 @@ def test_settings_fit_the_data_and_little_data_keeps_the_defaults() -> None:
 )
 def test_refusals(name: str, value: float) -> None:
     with pytest.raises(InvalidParameter, match=f"`{name}` must be"):
-        PitmanYor(**{name: value})
+        Settings(**{name: value})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from attack_blocks import block_of, cuts, random_halves, with_times
@@ -9,24 +11,27 @@ from attack_oracles import SEEDS, random_traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.features import FeatureRows, length_histogram
-from entropie.attack.matchers import MATCHERS, target_rows, user_rows
-from entropie.attack.pitman_yor import (
+from entropie.attack.features import FeatureRows, item_counts, length_histogram
+from entropie.attack.matchers import MATCHERS, ItemMatcher, Trained
+from entropie.attack.matchers.bayes import Bayes, merge_terms, smoothing_from, smoothing_terms
+from entropie.attack.matchers.contract import usual_length
+from entropie.attack.matchers.pitman_yor import (
     PitmanYor,
-    choose_settings,
+    Settings,
+    Tuned,
     first_settings,
     hour_sums,
+    lowest_hashes,
+    merge_samples,
     tune,
     tuning_hashes,
-    usual_length,
 )
-from entropie.attack.population import Population, choose_smoothing, item_counts, smoothing_from, smoothing_terms
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput
 
-BY_ROWS = [name for name in MATCHERS if name != "markov"]
+BY_ROWS = [made for made in MATCHERS.values() if isinstance(made, ItemMatcher)]
 SETTINGS = st.builds(
-    PitmanYor,
+    Settings,
     recency=st.sampled_from([0.0, 0.1, 0.4]),
     fade=st.sampled_from([0.0, 0.2]),
     damping=st.sampled_from([0.4, 0.6, 1.0]),
@@ -35,72 +40,76 @@ SETTINGS = st.builds(
 )
 
 
+def name_of(made: ItemMatcher) -> str:
+    return made.name
+
+
 @given(SEEDS, st.integers(1, 20))
 @settings(max_examples=60, deadline=None)
 def test_statistics_of_blocks_add_up(seed: int, users: int) -> None:
     train, target = random_halves(seed, users, timed=True)
     rng = np.random.default_rng(seed)
-    whole = Population.of("bayes", train, target)
+    whole = Bayes().population(train, target)
     holders, events = np.zeros_like(whole.holders), np.zeros_like(whole.events)
     hours = np.zeros(12, np.int64)
     parts = []
-    able, hashes = tuning_hashes(train, np.arange(train.domain_size, dtype=np.uint32))
-    able_of_blocks, hashes_of_blocks = [], []
+    everybody = Trained(train, np.arange(train.domain_size, dtype=np.uint32), np.arange(users))
+    samples = []
     for people in cuts(rng, users):
         block, codes = block_of(train, people, rng.integers(0, 12, 2))
         items, at_item, having = item_counts(block)
         holders[codes[items]] += having
         events[codes[items]] += at_item
         hours += hour_sums(block, 0.1)
-        parts.append(smoothing_terms(block, whole.events[codes]))
-        rows, words = tuning_hashes(block, codes)
-        able_of_blocks.append(people[rows])
-        hashes_of_blocks.append(words)
+        trained = Trained(block, codes.astype(np.uint32), people)
+        parts.append(smoothing_terms(trained, whole.cut(codes)))
+        samples.append(lowest_hashes(trained, whole))
     assert holders.tolist() == whole.holders.tolist()
     assert events.tolist() == whole.events.tolist() == np.bincount(train.items, minlength=12).tolist()
     assert (whole.all_holders, whole.all_events) == (holders.sum(), train.events)
     assert hours.tolist() == hour_sums(train, 0.1).tolist()
-    rng.shuffle(parts)
-    merged = [np.concatenate([part[field] for part in parts]) for field in range(4)]
-    assert smoothing_from(*merged, train.events) == choose_smoothing(train) == whole.smoothing
-    assert np.concatenate(able_of_blocks).tolist() == able.tolist()
-    assert np.concatenate(hashes_of_blocks).tolist() == hashes.tolist()
+    for pieces in (parts, samples):
+        rng.shuffle(pieces)  # type: ignore[arg-type]
+    assert smoothing_from(merge_terms(parts), whole) == whole.settings
+    merged, direct = merge_samples(samples), lowest_hashes(everybody, whole)
+    for one, other in zip(merged, direct, strict=True):
+        assert one.tolist() == other.tolist()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", BY_ROWS)
+@pytest.mark.parametrize("made", BY_ROWS, ids=name_of)
 @given(SEEDS, st.integers(1, 16), st.booleans(), SETTINGS)
 @settings(max_examples=40, deadline=None)
-def test_rows_of_a_block_are_those_of_all(name: str, seed: int, users: int, timed: bool, choice: PitmanYor) -> None:
+def test_rows_of_a_block_are_those_of_all(
+    made: ItemMatcher, seed: int, users: int, timed: bool, choice: Settings
+) -> None:
     train, target = random_halves(seed, users, timed)
     rng = np.random.default_rng(seed)
-    population = Population.of(name, train, target)
-    if name == "pitman_yor":
+    population = made.population(train, target)
+    if isinstance(made, PitmanYor):
         hours = rng.dirichlet(np.ones(12)) if timed and choice.uses_hours else None
-        population = Population(
-            users, population.holders, population.events, population.all_holders, train.events, None, choice, hours
-        )
-    for traces, rows_of in ((train, user_rows), (target, target_rows)):
-        rows, term = rows_of(name, traces, population)
+        population = replace(population, settings=Tuned(choice, hours))
+    for traces, rows_of in ((train, made.user_rows), (target, made.target_rows)):
+        rows, term = rows_of(traces, population)
         for people in cuts(rng, users):
             block, codes = block_of(traces, people, rng.integers(0, 12, 3))
-            found, found_term = rows_of(name, block, population.cut(codes))
+            found, found_term = rows_of(block, population.cut(codes))
             assert _entries(found, codes, 12) == _entries(rows.take(people), np.arange(12), 12)
             assert (term is None) == (found_term is None)
             if term is not None and found_term is not None:
                 assert found_term.tobytes() == term[people].tobytes()
 
 
-@pytest.mark.parametrize("name", BY_ROWS)
+@pytest.mark.parametrize("made", BY_ROWS, ids=name_of)
 @pytest.mark.parametrize("timed", [False, True])
-def test_rows_of_long_blocks_are_those_of_all(name: str, timed: bool) -> None:
+def test_rows_of_long_blocks_are_those_of_all(made: ItemMatcher, timed: bool) -> None:
     """Long arrays go through the wide instructions of the machine, short ones and ends may not."""
     train, target = random_halves(6, 500, timed, longest=60, domain=300)
-    population = Population.of(name, train, target)
-    for traces, rows_of in ((train, user_rows), (target, target_rows)):
-        rows, term = rows_of(name, traces, population)
+    population = made.population(train, target)
+    for traces, rows_of in ((train, made.user_rows), (target, made.target_rows)):
+        rows, term = rows_of(traces, population)
         for people in np.split(np.arange(500), [1, 2, 5, 12, 40, 203, 499]):
             block, codes = block_of(traces, people, np.empty(0))
-            found, found_term = rows_of(name, block, population.cut(codes))
+            found, found_term = rows_of(block, population.cut(codes))
             assert _entries(found, codes, 300) == _entries(rows.take(people), np.arange(300), 300)
             if term is not None and found_term is not None:
                 assert found_term.tobytes() == term[people].tobytes()
@@ -129,7 +138,9 @@ def test_tuning_knows_items_by_their_order_alone(timed: bool) -> None:
     target = with_times(rng, target) if timed else target
     able, hashes = tuning_hashes(train, np.arange(2000, dtype=np.uint32))
     chosen = train.take(able[np.lexsort((able, hashes))])
-    assert choose_settings(train, target) == tune(chosen, usual_length(*length_histogram(target)), first)
+    assert PitmanYor().population(train, target).settings.settings == tune(
+        chosen, usual_length(*length_histogram(target)), first
+    )
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
@@ -140,14 +151,12 @@ def test_the_usual_length_is_the_median(lengths: list[int]) -> None:
 
 
 def test_first_settings_leave_out_what_cannot_be_used() -> None:
-    assert first_settings(True, 20_000) == PitmanYor()
-    assert first_settings(True, 20_001) == PitmanYor(rhythm=0.0)
-    assert first_settings(False, 5) == PitmanYor(item_hours=0.0, rhythm=0.0)
+    assert first_settings(True, 20_000) == Settings()
+    assert first_settings(True, 20_001) == Settings(rhythm=0.0)
+    assert first_settings(False, 5) == Settings(item_hours=0.0, rhythm=0.0)
 
 
 def test_refusals() -> None:
-    train, target = random_halves(1, 5, timed=False)
-    with pytest.raises(InvalidParameter, match="one of visit, tfidf"):
-        user_rows("markov", train, Population.of("markov", train, target))
+    train, _ = random_halves(1, 5, timed=False)
     with pytest.raises(InvalidInput, match="Hours need the time"):
         hour_sums(train, 0.1)

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.attack.features import FeatureRows, Matching
-from entropie.attack.matchers import bayes
+from entropie.attack.matchers.bayes import Bayes
 from entropie.attack.scoring import (
     AttackOutcome,
     Partial,
@@ -204,7 +204,7 @@ def test_halving_the_grid_moves_the_bits_by_less_than_a_hundredth() -> None:
         favourites = rng.integers(0, 300, 5)
         rows.append(np.where(rng.random(200) < 0.12, rng.choice(favourites, 200), rng.integers(0, 300, 200)).tolist())
     train, target = (traces_of([row[half::2] for row in rows], 300) for half in (0, 1))
-    matching = bayes(train, target, smoothing=30.0)
+    matching = Bayes(30.0)(train, target)
     grids: list[float] = []
     bits: list[float] = []
     for max_values in (2**14, 2**15, 2**16, 2**17, 2**19):

@@ -10,7 +10,7 @@ from attack_oracles import SEEDS, assert_outcome, random_traces, rows_of, same_o
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.matchers import visit
+from entropie.attack.matchers import matcher
 from entropie.attack.mechanism import randomized_response
 from entropie.attack.scoring import attack
 from entropie.attack.single import attack_single, pie_bits, single_datum
@@ -32,7 +32,7 @@ def test_same_as_the_general_attack(
     rng = np.random.default_rng(seed)
     train, target = random_traces(rng, users, longest, domain), random_traces(rng, users, 1, domain)
     found = attack_single(train, target, theta=theta, candidates=candidates)
-    matching = visit(train, target) if theta == 1 else randomized_response(train, target, theta=theta)
+    matching = matcher("visit")(train, target) if theta == 1 else randomized_response(train, target, theta=theta)
     assert same_outcome(found, attack(matching, candidates=candidates))
     share = np.array([[row.count(x) / max(len(row), 1) for x in range(domain)] for row in rows_of(train)])
     gain = (
@@ -53,7 +53,7 @@ def test_same_as_the_general_attack_on_a_coarse_grid(
     train, target = random_traces(rng, users, longest, domain), random_traces(rng, users, 1, domain)
     found = attack_single(train, target, max_values=max_values)
     zero = np.zeros(1, np.int64)
-    assert same_outcome(found, attack(visit(train, target), max_values=max_values, atoms=zero))
+    assert same_outcome(found, attack(matcher("visit")(train, target), max_values=max_values, atoms=zero))
 
 
 def test_scores_near_the_best_of_one_event() -> None:

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack import pitman_yor
-from entropie.attack.matchers import MATCHERS
+from entropie.attack.matchers import MATCHERS, MatcherRates
 from entropie.engine.spark import costs
 from entropie.engine.spark.costs import (
     Cluster,
-    MatcherRates,
     Rates,
     Workload,
     executors_for,
@@ -26,7 +24,11 @@ from entropie.errors import InvalidParameter, Unreachable
 
 GB = 10**9
 SMALL = Rates(
-    matchers={"visit": MatcherRates(reach=2.0, matched_ns=10.0, pair_ns=0.5, user_entries=3.0, target_entries=4.0)},
+    matchers={
+        "visit": MatcherRates(
+            reach=2.0, matched_ns=10.0, pair_ns=0.5, pair_users=20_000, user_entries=3.0, target_entries=4.0
+        )
+    },
     read_ns=7.0,
     encode_ns=11.0,
     entry_ns=13.0,
@@ -168,12 +170,8 @@ def test_people_per_event_is_the_sum_over_items(items, exponent):
     assert found == pytest.approx(wanted, rel=1e-4)
 
 
-def test_the_hour_alone_is_matched_among_as_many_people_as_the_matcher_does():
-    assert costs.RHYTHM_USERS == pitman_yor.RHYTHM_USERS
-
-
-def test_all_matchers_have_rates():
-    assert set(costs.Rates().matchers) == set(MATCHERS)
+def test_matchers_tell_their_rates():
+    assert [costs.Rates().of(name) for name in MATCHERS] == [made.rates for made in MATCHERS.values()]
     assert matchers_of([]) == tuple(MATCHERS)
     assert matchers_of(["bayes", "visit", "bayes"]) == ("bayes", "visit")
 

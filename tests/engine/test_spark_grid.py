@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import pickle
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -18,14 +17,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from entropie.attack import pitman_yor, scoring
+from entropie.attack import scoring
 from entropie.attack.chance import scattered
 from entropie.attack.features import length_histogram
 from entropie.attack.index import Extent
-from entropie.attack.matchers import MATCHERS
+from entropie.attack.matchers import MATCHERS, matcher, pitman_yor
+from entropie.attack.matchers.contract import usual_length
+from entropie.attack.matchers.pitman_yor import first_settings
 from entropie.attack.measured import AttackSpec, LocalEngine, Models, Training
-from entropie.attack.pitman_yor import PitmanYor, first_settings, hour_shares, usual_length
-from entropie.attack.population import Population, smoothing_from
 from entropie.data.split import Split, halves_of, split_traces
 from entropie.data.traces import Traces
 from entropie.engine.spark import blocks as cluster_blocks
@@ -163,34 +162,21 @@ class Spread:
             }
             for column in (0, 1)
         )
-        smoothing: dict[Training, float] = {}
-        chosen: dict[Training, PitmanYor] = {}
-        hours: dict[Training, NDArray[np.float64] | None] = {}
-        first = first_settings(self.timed, split.train.users)
         usual = usual_length(*length_histogram(split.target))
-        for training in self.trainings:
-            terms: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-            tuning = []
-            for block in everybody:
-                for batch in statistics._smoothing_rows(block, trainings=(training,)):
-                    for row in batch.to_pylist():
-                        terms[row["kind"]][row["key"]] += row["times"]
-                tuning += list(statistics._tuning_boxes(block, trainings=(training,)))
-            columns = [np.array(part) for found in terms for part in zip(*sorted(found.items()), strict=True)]
-            smoothing[training] = smoothing_from(*columns, events[training])
-            [batches] = by_key(in_one_order(tuning)).values()
-            [told] = statistics._tuned(batches, first=first, usual=usual)
-            chosen[training] = PitmanYor(**json.loads(told.column("settings")[0].as_py()))
-            hours[training] = None
-            if self.timed and chosen[training].uses_hours:
-                recency = ((training, chosen[training].recency),)
-                sums = sum(
-                    batch.column("sum").to_numpy()
-                    for block in everybody
-                    for batch in statistics._hour_rows(block, recency=recency)
-                )
-                hours[training] = hour_shares(sums)
-        return Populations(split.train.users, events, holders, smoothing, chosen, hours)
+        wanted = [(spec.matcher, spec.training) for spec in self.specs]
+        found = statistics.begun(split.train.users, usual, holders, events, wanted, self.timed)
+        while asking := found.asking():
+            sent = [
+                box for block in everybody for box in statistics._part_boxes(block, populations=found, asking=asking)
+            ]
+            settings = {}
+            for batches in by_key(in_one_order(sent)).values():
+                for batch in statistics._settled_rows(batches, populations=found, asking=asking):
+                    [row] = batch.to_pylist()
+                    settings[asking[row["model"]]] = pickle.loads(row["settings"])
+            assert sorted(map(str, settings)) == sorted(map(str, asking))
+            found = found.settled(settings)
+        return found
 
     def measures(self, split: Split, replicates: int) -> list[Measures]:
         """Everything from blocks to measures: models, units, own scores, pilot, cells, merged results."""
@@ -256,7 +242,7 @@ class Spread:
                 row = batch.to_pylist()[0]
                 found[row["attack"]] = np.frombuffer(row["atoms"], np.int64), row["level"]
         for attack, spec in enumerate(self.specs):
-            short = job.single and spec.matcher in cells.FIRST_EVENT_MATCHERS
+            short = job.short(spec.matcher)
             plain = (np.zeros(int(short), np.int64), 0)
             scales.append(cells._Scale(units[job.model_of(attack)], *(plain if short else found.get(attack, plain))))
         return scales
@@ -346,16 +332,12 @@ def test_people_to_tune_on_are_chosen_among_all_blocks() -> None:
     split = split_traces(traces, HALVES)
     grid = Grid(np.array([0, 7, 120, 160]), np.array([0, 160]))
     specs = [AttackSpec("pitman_yor")]
-    with (
-        mock.patch.object(pitman_yor, "TUNING_USERS", (50, 60)),
-        mock.patch.object(statistics, "TUNING_USERS", (50, 60)),
-    ):
-        expected = Population.of("pitman_yor", split.train, split.target)
-        found = Spread(traces, HALVES, grid, specs, [33], 0).populations(split)
-    assert found.settings[None] == expected.settings != first_settings(True, split.train.users)
-    assert found.hours[None] is not None
+    with mock.patch.object(pitman_yor, "TUNING_USERS", (50, 60)):
+        expected = matcher("pitman_yor").population(split.train, split.target).settings
+        found = Spread(traces, HALVES, grid, specs, [33], 0).populations(split).known["pitman_yor", None].settings
+    assert found.settings == expected.settings != first_settings(True, split.train.users)
     assert expected.hours is not None
-    assert found.hours[None].tolist() == expected.hours.tolist()
+    assert found.hours.tolist() == expected.hours.tolist()
 
 
 @pytest.mark.parametrize("timed", [False, True])
@@ -388,13 +370,7 @@ def test_a_block_comes_out_of_its_boxes_as_it_went_in(
     seed: int, users: int, timed: bool, rule: SplitRule, cuts: list[int], bounds: set[int], largest: int
 ) -> None:
     traces = drawn_traces(seed, users, items=15, longest=6, timed=timed)
-    train, target = halves_of(
-        traces,
-        rule=rule.rule,
-        knowledge=rule.knowledge,
-        target_events=rule.target_events,
-        train_events=rule.train_events,
-    )
+    train, target = halves_of(traces, rule)
     edges = np.array([0, *sorted(bound for bound in bounds if bound < users), users])
     with mock.patch.object(cluster_blocks, "LARGEST_BOX", largest):
         make = partial(people_boxes, bounds=edges, rule=rule, side=1)

@@ -15,6 +15,7 @@ __all__ = [
     "FeatureRows",
     "Matching",
     "check_same_people",
+    "item_counts",
     "item_rows",
     "length_histogram",
     "side_by_side",
@@ -67,6 +68,10 @@ class FeatureRows:
         """How many rows have each feature."""
         holders: NDArray[np.int64] = feature_totals(self.features, self.feature_count)
         return holders
+
+    def sums(self) -> NDArray[np.int64]:
+        """Sum of the weights of each feature, which are whole numbers."""
+        return np.bincount(self.features, self.weights, self.feature_count).astype(np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> FeatureRows:
         """Copy the named rows in the order named."""
@@ -121,6 +126,14 @@ class Matching:
 def item_rows(traces: Traces) -> FeatureRows:
     """Count every user's distinct items."""
     return FeatureRows(*row_counts(traces.offsets, traces.items), traces.domain_size)
+
+
+def item_counts(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Items that some people have, their events and how many people have each; sums over blocks are those of all."""
+    counts = item_rows(traces)
+    holders = counts.holders()
+    items = np.flatnonzero(holders)
+    return items, counts.sums()[items], holders[items]
 
 
 def weighted_item_rows(traces: Traces, weights: NDArray[np.float64]) -> FeatureRows:

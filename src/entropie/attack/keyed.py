@@ -1,7 +1,6 @@
 """Rows over 64-bit feature keys that mean the same in every block of people, and their way back to dense numbers.
 
-Keys of item x: x itself, 2^40 + 12 x + slot with the hour, 2^41 + slot for the hour alone; under markov
-(a << 32) | b for the transition a -> b and (0xFFFFFFFF << 32) | x for x as the first item. 2^64 - 1 is no key.
+Each matcher says which keys it gives; 2^64 - 1 is no key.
 """
 
 from __future__ import annotations
@@ -13,18 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows
-from entropie.attack.matchers import FLOOR, Rows, target_rows, user_rows
-from entropie.attack.pitman_yor import SLOTS
-from entropie.attack.population import Population
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
-from entropie.kernels.keyed import key_table, markov_target_keys, markov_user_keys, number_rows
+from entropie.kernels.keyed import key_table, number_rows
 
-__all__ = ["KeyedRows", "match_keys", "target_keys", "user_keys"]
+__all__ = ["KeyedRows", "check_codes", "match_keys"]
 
-_ITEM_HOUR = np.uint64(2**40)
-_HOUR = np.uint64(2**41)
-_LARGEST_CODE = 2**32 - 2  # the next one marks first items
+_LARGEST_CODE = 2**32 - 2  # the next one marks first items under markov
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,22 +73,6 @@ class KeyedRows:
         )
 
 
-def user_keys(name: str, train: Traces, item_codes: NDArray[np.uint32], population: Population) -> KeyedRows:
-    """Rows of some users; `item_codes` are everybody's codes of the items in these traces, rising."""
-    _check_codes(train, item_codes)
-    if name == "markov":
-        return KeyedRows(*markov_user_keys(train.offsets, _global_items(train, item_codes), FLOOR))
-    return _keyed(user_rows(name, train, population), item_codes)
-
-
-def target_keys(name: str, target: Traces, item_codes: NDArray[np.uint32], population: Population) -> KeyedRows:
-    """Rows of some targets, under the same keys."""
-    _check_codes(target, item_codes)
-    if name == "markov":
-        return KeyedRows(*markov_target_keys(target.offsets, _global_items(target, item_codes)))
-    return _keyed(target_rows(name, target, population), item_codes)
-
-
 def match_keys(users: KeyedRows, targets: KeyedRows) -> tuple[FeatureRows, FeatureRows]:
     """Number the keys that some target has, rising; what no target has is left out of the users' rows."""
     keys = np.sort(targets.keys)
@@ -109,22 +87,8 @@ def match_keys(users: KeyedRows, targets: KeyedRows) -> tuple[FeatureRows, Featu
     return matched[0], matched[1]
 
 
-def _keyed(found: Rows, item_codes: NDArray[np.uint32]) -> KeyedRows:
-    """Give features their keys: items, then items with slots, then slots."""
-    rows, term = found
-    items = item_codes.astype(np.uint64)
-    keys = [items]
-    if rows.feature_count > items.size:
-        slots = np.arange(SLOTS, dtype=np.uint64)
-        keys += [(_ITEM_HOUR + np.uint64(SLOTS) * items[:, None] + slots).ravel(), _HOUR + slots]
-    return KeyedRows(rows.offsets, np.concatenate(keys)[rows.features], rows.weights, term)
-
-
-def _global_items(traces: Traces, item_codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    return item_codes.astype(np.uint32)[traces.items]
-
-
-def _check_codes(traces: Traces, item_codes: NDArray[np.uint32]) -> None:
+def check_codes(traces: Traces, item_codes: NDArray[np.uint32]) -> None:
+    """Refuse codes that are not one per item, rising, below the one that marks first items."""
     if item_codes.size != traces.domain_size:
         raise InvalidInput(f"There must be one item code per item, {traces.domain_size}, got {item_codes.size}.")
     if item_codes.size and (np.any(item_codes[1:] <= item_codes[:-1]) or int(item_codes[-1]) > _LARGEST_CODE):

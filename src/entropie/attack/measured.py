@@ -28,7 +28,6 @@ from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Measures, measure_outcome
 
 __all__ = [
-    "FIRST_EVENT_MATCHERS",
     "Attack",
     "AttackSpec",
     "Engine",
@@ -50,9 +49,6 @@ Tell = Callable[[str, float], None]
 
 Training = int | Literal["target"] | None
 """What is learned from: the split's training (None), so many first events of it, or the attacked events themselves."""
-
-FIRST_EVENT_MATCHERS = ("markov", "visit")
-"""They score a target of one event by the visit vector alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +253,9 @@ class Models:
     @classmethod
     def of(cls, name: str, train: Traces, target: Traces) -> Models:
         """Build the models, unless there is a shorter way."""
-        single = name in FIRST_EVENT_MATCHERS and int(np.diff(target.offsets).max()) == 1
-        return cls(train, target, None if single else matcher(name)(train, target))
+        by = matcher(name)
+        single = by.first_by_visit and int(np.diff(target.offsets).max()) == 1
+        return cls(train, target, None if single else by(train, target))
 
     def exchanged(self, order: NDArray[np.int64]) -> Models:
         """Give user i the target of user order[i]."""

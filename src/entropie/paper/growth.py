@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.matchers import markov
+from entropie.attack.matchers import matcher
 from entropie.attack.scoring import attack
 from entropie.attack.single import single_datum
 from entropie.data.simulation import simulate_traces
@@ -44,7 +44,7 @@ def grown(settings: Settings, *, part: int) -> dict[str, Any]:
     one = split_traces(traces, SplitRule(target_events=1))
     single_seconds, single = _timed(lambda: single_datum(one.train, one.target))
     five = split_traces(traces, SplitRule(target_events=5))
-    five_seconds, outcome = _timed(lambda: attack(markov(five.train, five.target), threads=settings.threads))
+    five_seconds, outcome = _timed(lambda: attack(matcher("markov")(five.train, five.target), threads=settings.threads))
     seconds = {kind: _timed(functools.partial(_estimated, settings, kind, one.target))[0] for kind in MECHANISMS}
     return {
         "part": f"1/{part}",

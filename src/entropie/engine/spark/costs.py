@@ -10,11 +10,11 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from entropie.attack.matchers import MATCHERS, MatcherRates, matcher
 from entropie.errors import InvalidParameter, Unreachable
 from entropie.theory import checks
 
@@ -22,7 +22,6 @@ __all__ = [
     "SCHEMA",
     "Blocks",
     "Cluster",
-    "MatcherRates",
     "Plan",
     "Rates",
     "Workload",
@@ -38,8 +37,6 @@ ZIPF_EXPONENT = 0.7
 DISTINCT_SHARE = 0.5
 """Items over events of a person in half of her events: 0.48 in New York, 0.34 in São Paulo, near 1 for films."""
 CELLS_PER_CORE = 3
-RHYTHM_USERS = 20_000
-"""Up to so many people pitman_yor matches the hour alone (`entropie.attack.pitman_yor`)."""
 MOST_EXECUTORS = 10**6
 _EXACT_ITEMS = 4096
 _WHAT_IT_IS = (
@@ -55,36 +52,6 @@ _MB = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class MatcherRates:
-    """What one matcher costs on one core.
-
-    reach            matched pairs (feature of a target, person who has it) per person who has the item of an event
-    matched_ns       time per matched pair
-    pair_ns          time per pair of target and person, matched or not: hours, matched up to `RHYTHM_USERS` people
-    user_entries     features of a person's row per distinct item she has
-    target_entries   features of a target's row per distinct item it has
-    """
-
-    reach: float
-    matched_ns: float
-    pair_ns: float = 0.0
-    user_entries: float = 1.0
-    target_entries: float = 1.0
-
-
-_MATCHERS = MappingProxyType(
-    {
-        "markov": MatcherRates(reach=0.37, matched_ns=1.7, user_entries=1.57, target_entries=1.31),
-        "visit": MatcherRates(reach=1.26, matched_ns=1.1),
-        "tfidf": MatcherRates(reach=1.26, matched_ns=13.9),
-        "cosine": MatcherRates(reach=1.26, matched_ns=2.0),
-        "bayes": MatcherRates(reach=1.26, matched_ns=2.0),
-        "pitman_yor": MatcherRates(reach=2.51, matched_ns=8.5, pair_ns=45.0, user_entries=2.0, target_entries=2.0),
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Rates:
     """Constants of one core and of what is stored and moved; times in nanoseconds.
 
@@ -92,7 +59,7 @@ class Rates:
     arrays, or are set by hand.
     """
 
-    matchers: Mapping[str, MatcherRates] = field(default_factory=lambda: _MATCHERS)
+    matchers: Mapping[str, MatcherRates] = field(default_factory=dict)  # where they are not the matcher's own
     read_ns: float = 1_400.0  # per event
     encode_ns: float = 16_000.0  # per event, counting people and weighing items included
     entry_ns: float = 100.0  # per entry of a row made, moved and indexed
@@ -112,6 +79,10 @@ class Rates:
     driver_bytes: float = 2 * 10**9
     task_memory: float = 0.6  # share of an executor's memory that its Python tasks have together
     event_moves: float = 3.0  # two joins and one sort
+
+    def of(self, name: str) -> MatcherRates:
+        """The rates of a matcher."""
+        return self.matchers.get(name) or matcher(name).rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +109,7 @@ class Workload:
         if not self.matchers:
             raise InvalidParameter("Parameter `matchers` must name at least one matcher.")
         for name in self.matchers:
-            if name not in _MATCHERS:
-                raise InvalidParameter.of("matcher", f"one of {', '.join(_MATCHERS)}", name)
+            matcher(name)
         if not 0.0 < self.distinct <= 1.0:
             raise InvalidParameter.of("distinct", "a share above 0 and at most 1", self.distinct)
         if not 0.0 < self.matched_people <= self.users:
@@ -291,7 +261,7 @@ def plan(workload: Workload, cluster: Cluster, rates: Rates | None = None) -> Pl
     """
     rates = rates or Rates()
     share = rates.task_memory * cluster.memory_bytes / cluster.cores_per_executor / 2  # half each: a block, a split
-    costs = [rates.matchers[name] for name in workload.matchers]
+    costs = [rates.of(name) for name in workload.matchers]
     per_user = workload.distinct_events / workload.users
     user_bytes = rates.state_bytes + per_user * max(cost.user_entries for cost in costs) * (
         rates.entry_bytes + rates.posting_bytes
@@ -310,7 +280,7 @@ def plan(workload: Workload, cluster: Cluster, rates: Rates | None = None) -> Pl
 
 def _projected(work: Workload, cluster: Cluster, rates: Rates, blocks: Blocks, fitting: int) -> Plan:
     """What a grid takes. Cells keep a third of their number of cores busy, so that none waits long for the last."""
-    costs = [rates.matchers[name] for name in work.matchers]
+    costs = [rates.of(name) for name in work.matchers]
     attacks = len(costs) * work.attacks
     U, S, n = blocks.user_blocks, blocks.target_splits, work.users
     matched = [work.attacks * work.distinct_events * work.matched_people * cost.reach for cost in costs]
@@ -320,9 +290,11 @@ def _projected(work: Workload, cluster: Cluster, rates: Rates, blocks: Blocks, f
         indexed += work.attacks * (S * users + U * targets)
         # To the cells, which serve all attacks of a matcher, and once more for each attack to score people's own.
         moved.append((S + work.attacks) * users + work.attacks * (U + 1) * targets)
-    everybody = n if n <= RHYTHM_USERS else 0
-    every = work.attacks * n * (everybody * np.array([cost.pair_ns for cost in costs]) + U * rates.target_ns)
-    scoring = [m * cost.matched_ns + float(pairs) for m, cost, pairs in zip(matched, costs, every, strict=True)]
+    all_pairs = [n * cost.pair_ns if n <= cost.pair_users else 0.0 for cost in costs]
+    scoring = [
+        m * cost.matched_ns + work.attacks * n * (every + U * rates.target_ns)
+        for m, cost, every in zip(matched, costs, all_pairs, strict=True)
+    ]
     last = attacks * n * rates.last_ns
     busy = {
         "read": work.events * rates.read_ns,
@@ -411,4 +383,4 @@ def executors_for(
 
 def matchers_of(names: Sequence[str]) -> tuple[str, ...]:
     """Every matcher once, all of them where none is named."""
-    return tuple(dict.fromkeys(names)) or tuple(_MATCHERS)
+    return tuple(dict.fromkeys(names)) or tuple(MATCHERS)

@@ -21,9 +21,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.attack.index import Extent, Units, arrange, build_index, genuine_scores
-from entropie.attack.keyed import KeyedRows, match_keys, target_keys, user_keys
-from entropie.attack.matchers import largest_weight
-from entropie.attack.measured import FIRST_EVENT_MATCHERS, AttackSpec, Training
+from entropie.attack.keyed import KeyedRows, match_keys
+from entropie.attack.matchers import matcher
+from entropie.attack.measured import AttackSpec, Training
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
 from entropie.attack.scoring import atoms_of, law_size, level_hint, needs_atoms, outcome_of, pilot_size, score_block
 from entropie.engine.spark.blocks import opened_block, pieces
@@ -73,6 +73,10 @@ class _Job:
     def attacks_of(self, model: int) -> list[int]:
         """The attacks that use a model."""
         return [attack for attack in range(len(self.specs)) if self.model_of(attack) == model]
+
+    def short(self, name: str) -> bool:
+        """Whether every target has one event that the matcher scores by the visit vector alone."""
+        return self.single and matcher(name).first_by_visit
 
     @property
     def max_values(self) -> int:
@@ -132,14 +136,13 @@ def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job) -> Iterator[Bo
     blocks = job.grid.user_blocks
     own = int(job.grid.user_block(block.people[:1])[0])
     for model, (name, training) in enumerate(job.models):
-        if job.single and name in FIRST_EVENT_MATCHERS:
-            name = "visit"  # one event is scored by the visit vector alone, on one machine too
         population = job.populations.of(name, block, training)
-        users = user_keys(name, block.training(training), block.codes, population)
-        targets = target_keys(name, block.target, block.codes, population)
+        by = matcher("visit" if job.short(name) else name)  # as on one machine, which has a short way there
+        users = by.user_keys(block.training(training), block.codes, population)
+        targets = by.target_keys(block.target, block.codes, population)
         yield from _row_boxes(model * blocks + own, _USERS, own << 32, users, (block.people,))
         extent = Extent.of_users(users, users.term).merge(Extent.of_targets(targets, targets.term))
-        extent = extent.merge(Extent(weight=largest_weight(name)))
+        extent = extent.merge(Extent(weight=by.largest_weight))
         yield Box(model, _EXTENT, own, (extent.weight, extent.target, extent.penalty, extent.size))
         for attack in job.attacks_of(model):
             labels = block.labels if job.specs[attack].exchanged else block.people
@@ -249,7 +252,7 @@ def _scales(users: DataFrame, owned: DataFrame, job: _Job, units: list[Units]) -
     """Find the frequent values of every attack's scores from the pilot's targets against everybody."""
     mine = [units[job.model_of(attack)] for attack in range(len(job.specs))]
     zero = np.zeros(1, np.int64)
-    short = [job.single and spec.matcher in FIRST_EVENT_MATCHERS for spec in job.specs]
+    short = [job.short(spec.matcher) for spec in job.specs]
     plain = [_Scale(unit, zero if one else np.empty(0, np.int64), 0) for unit, one in zip(mine, short, strict=True)]
     if not job.pilot or all(short):
         return plain

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropie.attack.features import item_counts
+from entropie.attack.matchers import Pass, Population, Trained, matcher
+from entropie.attack.matchers.contract import usual_length
 from entropie.attack.measured import Training
-from entropie.attack.pitman_yor import (
-    SLOTS,
-    TUNING_USERS,
-    PitmanYor,
-    first_settings,
-    hour_shares,
-    hour_sums,
-    tune,
-    tuning_hashes,
-    usual_length,
-)
-from entropie.attack.population import Population, item_counts, smoothing_from, smoothing_terms
 from entropie.data.traces import Traces
 from entropie.engine.spark.blocks import Block, opened_block, people_boxes, split_block, traces_of
 from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened
@@ -36,11 +26,25 @@ from entropie.request import SplitRule
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Facts", "ItemTotals", "Populations", "block_boxes", "facts_of", "item_totals", "populations"]
+__all__ = [
+    "Facts",
+    "ItemTotals",
+    "Model",
+    "Populations",
+    "begun",
+    "block_boxes",
+    "facts_of",
+    "item_totals",
+    "populations",
+]
 
 _BINS = 1 << 16
 _BIN, _TRAIN, _TARGET, _WHOLE, _DROPPED = range(5)
 _ATTACKED = -1
+_PARTS_HELD = 16  # parts of blocks that a task holds before it merges them
+
+Model = tuple[str, Training]
+"""A matcher's name and what it learns from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,50 +243,66 @@ def _packed_facts(batches: Iterable[pa.RecordBatch], *, trainings: tuple[Trainin
 
 @dataclass(frozen=True, slots=True)
 class Populations:
-    """For every matcher and training what a block needs beside the facts of its own items."""
+    """What every model knows of everybody, but the arrays: those are the facts of a block's own items."""
 
     users: int
-    events: dict[Training, int]
-    holders: dict[Training, int]
-    smoothing: dict[Training, float]
-    settings: dict[Training, PitmanYor]
-    hours: dict[Training, NDArray[np.float64] | None]
+    known: Mapping[Model, Population]
 
     def of(self, name: str, block: Block, training: Training) -> Population:
         """What the matcher must know of everybody to build this block's rows."""
         facts = block.facts[training]
-        return Population(
-            users=self.users,
-            holders=facts.holders,
-            events=facts.events,
-            all_holders=self.holders[training],
-            all_events=self.events[training],
-            smoothing=self.smoothing.get(training) if name == "bayes" else None,
-            settings=self.settings.get(training) if name == "pitman_yor" else None,
-            hours=self.hours.get(training) if name == "pitman_yor" else None,
+        return replace(self.known[name, training], holders=facts.holders, events=facts.events)
+
+    def asking(self) -> tuple[Model, ...]:
+        """The models that need a further pass over the blocks."""
+        return tuple(model for model, known in self.known.items() if matcher(model[0]).next_pass(known) is not None)
+
+    def settled(self, settings: Mapping[Model, Any]) -> Populations:
+        """The same with what a pass has settled."""
+        return replace(
+            self,
+            known={
+                model: replace(known, settings=settings[model]) if model in settings else known
+                for model, known in self.known.items()
+            },
         )
 
 
 def populations(
-    blocks: DataFrame,
-    rule: SplitRule,
-    facts: Facts,
-    totals: ItemTotals,
-    wanted: Sequence[tuple[str, Training]],
-    *,
+    blocks: DataFrame, rule: SplitRule, facts: Facts, totals: ItemTotals, wanted: Sequence[Model], *, timed: bool
+) -> Populations:
+    """Gather what the wanted models must know, in as many passes over the blocks as they ask for."""
+    found = begun(facts.people, usual_length(*facts.target_lengths), totals.holders, totals.events, wanted, timed)
+    while asking := found.asking():
+        sent = blocks.mapInArrow(
+            in_boxes(partial(_in_block, rule=rule, use=partial(_part_boxes, populations=found, asking=asking))), SCHEMA
+        )
+        rows = gathered(sent, len(asking)).mapInArrow(
+            partial(_settled_rows, populations=found, asking=asking), "model int, settings binary"
+        )
+        # Written by `_settled_rows`, a task of this very job.
+        settings = {asking[row["model"]]: pickle.loads(bytes(row["settings"])) for row in rows.collect()}
+        found = found.settled(settings)
+    return found
+
+
+def begun(
+    people: int,
+    usual: int,
+    holders: Mapping[Training, int],
+    events: Mapping[Training, int],
+    wanted: Sequence[Model],
     timed: bool,
 ) -> Populations:
-    """Settle smoothing and settings for the matchers and trainings that are wanted."""
-    bayes = tuple(dict.fromkeys(training for name, training in wanted if name == "bayes"))
-    pitman_yor = tuple(dict.fromkeys(training for name, training in wanted if name == "pitman_yor"))
-    smoothing = _smoothings(blocks, rule, totals, bayes) if bayes else {}
-    settings: dict[Training, PitmanYor] = {}
-    hours: dict[Training, NDArray[np.float64] | None] = {}
-    if pitman_yor:
-        settings = _settings(blocks, rule, facts, pitman_yor, timed)
-        speaking = {training: found for training, found in settings.items() if timed and found.uses_hours}
-        hours = _hours(blocks, rule, speaking) if speaking else {}
-    return Populations(facts.people, totals.events, totals.holders, smoothing, settings, hours)
+    """What is known before any pass."""
+    none = np.empty(0, np.int64)
+    return Populations(
+        people,
+        {
+            model: Population(people, timed, usual, none, none, holders[model[1]], events[model[1]])
+            for model in dict.fromkeys(wanted)
+        },
+    )
 
 
 def _in_block(
@@ -294,112 +314,35 @@ def _in_block(
         yield from use(block)
 
 
-def _smoothings(
-    blocks: DataFrame, rule: SplitRule, totals: ItemTotals, trainings: tuple[Training, ...]
-) -> dict[Training, float]:
-    rows = (
-        blocks.mapInArrow(
-            partial(_in_block, rule=rule, use=partial(_smoothing_rows, trainings=trainings)),
-            "training int, kind int, key long, times long",
-        )
-        .groupBy("training", "kind", "key")
-        .sum("times")
-        .orderBy("training", "kind", "key")
-        .toArrow()
-    )
-    place, kind, key, times = (column.to_numpy() for column in rows.columns)
-    chosen = {}
-    for number, training in enumerate(trainings):
-        pairs, sizes = ((place == number) & (kind == which) for which in (0, 1))
-        chosen[training] = smoothing_from(key[pairs], times[pairs], key[sizes], times[sizes], totals.events[training])
-    return chosen
+def _pass(model: Model, populations: Populations) -> Pass:
+    step = matcher(model[0]).next_pass(populations.known[model])
+    assert step is not None
+    return step
 
 
-def _smoothing_rows(block: Block, *, trainings: tuple[Training, ...]) -> Iterator[pa.RecordBatch]:
-    for place, training in enumerate(trainings):
-        pairs, times, sizes, users = smoothing_terms(block.training(training), block.facts[training].events)
-        for kind, (keys, counts) in enumerate(((pairs, times), (sizes, users))):
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(np.full(keys.size, place, np.int32)),
-                    pa.array(np.full(keys.size, kind, np.int32)),
-                    pa.array(keys.astype(np.int64)),
-                    pa.array(counts.astype(np.int64)),
-                ],
-                names=["training", "kind", "key", "times"],
-            )
+def _part_boxes(block: Block, *, populations: Populations, asking: tuple[Model, ...]) -> Iterator[Box]:
+    """What a block sends to each model that asks."""
+    for place, model in enumerate(asking):
+        trained = Trained(block.training(model[1]), block.codes, block.people)
+        part = _pass(model, populations).part(trained, populations.of(model[0], block, model[1]))
+        yield Box(place, 0, int(block.people[0]), (part,))
 
 
-def _settings(
-    blocks: DataFrame, rule: SplitRule, facts: Facts, trainings: tuple[Training, ...], timed: bool
-) -> dict[Training, PitmanYor]:
-    """Tune on the people whose traces hash lowest: each block sends its lowest, one task per training chooses."""
-    sent = blocks.mapInArrow(
-        in_boxes(partial(_in_block, rule=rule, use=partial(_tuning_boxes, trainings=trainings))), SCHEMA
-    )
-    first = first_settings(timed, facts.people)
-    usual = usual_length(*facts.target_lengths)
-    found = gathered(sent, len(trainings)).mapInArrow(
-        partial(_tuned, first=first, usual=usual), "training int, settings string"
-    )
-    chosen = {row["training"]: PitmanYor(**json.loads(row["settings"])) for row in found.collect()}
-    return {training: chosen.get(place, first) for place, training in enumerate(trainings)}
-
-
-def _tuning_boxes(block: Block, *, trainings: tuple[Training, ...]) -> Iterator[Box]:
-    for place, training in enumerate(trainings):
-        train = block.training(training)
-        able, hashes = tuning_hashes(train, block.codes)
-        lowest = np.argsort(hashes, kind="stable")[: TUNING_USERS[1]]
-        chosen = able[lowest]
-        mine = train.take(chosen)
-        arrays = (hashes[lowest], block.people[chosen], mine.offsets, block.codes[mine.items], mine.times)
-        yield Box(place, 0, int(block.people[0]), arrays)
-
-
-def _tuned(batches: Iterable[pa.RecordBatch], *, first: PitmanYor, usual: int) -> Iterator[pa.RecordBatch]:
-    boxes = list(opened(batches))
-    if not boxes:
-        return
-    hashes, people = (np.concatenate([box.arrays[place] for box in boxes]) for place in (0, 1))
-    lengths = np.concatenate([np.diff(box.arrays[2]) for box in boxes])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    codes, local = np.unique(np.concatenate([box.arrays[3] for box in boxes]), return_inverse=True)
-    times = None if boxes[0].arrays[4] is None else np.concatenate([box.arrays[4] for box in boxes])
-    order = np.lexsort((people, hashes))[: TUNING_USERS[1]]
-    sample = Traces(offsets, local.astype(np.uint32), codes.size, times).take(order)
-    settings = dataclasses.asdict(tune(sample, usual, first))
-    yield pa.RecordBatch.from_arrays(
-        [pa.array([boxes[0].key], pa.int32()), pa.array([json.dumps(settings)])], names=["training", "settings"]
-    )
-
-
-def _hours(
-    blocks: DataFrame, rule: SplitRule, settings: dict[Training, PitmanYor]
-) -> dict[Training, NDArray[np.float64] | None]:
-    recency = tuple((training, chosen.recency) for training, chosen in settings.items())
-    rows = (
-        blocks.mapInArrow(
-            partial(_in_block, rule=rule, use=partial(_hour_rows, recency=recency)), "training int, slot int, sum long"
-        )
-        .groupBy("training", "slot")
-        .sum("sum")
-        .collect()
-    )
-    sums = np.zeros((len(recency), SLOTS), np.int64)
-    for place, slot, total in rows:
-        sums[place, slot] = total
-    return {training: hour_shares(sums[place]) for place, (training, _) in enumerate(recency)}
-
-
-def _hour_rows(block: Block, *, recency: tuple[tuple[Training, float], ...]) -> Iterator[pa.RecordBatch]:
-    for place, (training, faded) in enumerate(recency):
-        sums = hour_sums(block.training(training), faded)
+def _settled_rows(
+    batches: Iterable[pa.RecordBatch], *, populations: Populations, asking: tuple[Model, ...]
+) -> Iterator[pa.RecordBatch]:
+    """Merge the parts of one model and settle what follows from them."""
+    parts: list[Any] = []
+    place = -1
+    for box in in_order(opened(batches)):
+        place = box.key
+        parts.append(box.arrays[0])
+        if len(parts) == _PARTS_HELD:
+            parts = [_pass(asking[place], populations).merge(parts)]
+    if parts:
+        step = _pass(asking[place], populations)
+        settings = step.settle(step.merge(parts), populations.known[asking[place]])
         yield pa.RecordBatch.from_arrays(
-            [
-                pa.array(np.full(sums.size, place, np.int32)),
-                pa.array(np.arange(sums.size, dtype=np.int32)),
-                pa.array(sums.astype(np.int64)),
-            ],
-            names=["training", "slot", "sum"],
+            [pa.array([place], pa.int32()), pa.array([pickle.dumps(settings, protocol=5)], pa.binary())],
+            names=["model", "settings"],
         )

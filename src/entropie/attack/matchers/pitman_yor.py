@@ -18,41 +18,21 @@ ln(P_i(h)/p(h)) over twelve slots of the week, both Dirichlet-smoothed, each wit
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import (
-    FeatureRows,
-    Matching,
-    check_same_people,
-    item_rows,
-    length_histogram,
-    side_by_side,
-    weighted_item_rows,
-)
+from entropie.attack.features import FeatureRows, side_by_side, weighted_item_rows
+from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Pass, Population, Rows, Trained
 from entropie.attack.scoring import attack
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.features import row_sums
 
-__all__ = [
-    "HOUR_UNITS",
-    "SLOTS",
-    "TUNING_USERS",
-    "PitmanYor",
-    "asked_rows",
-    "choose_settings",
-    "first_settings",
-    "hour_shares",
-    "hour_sums",
-    "known_rows",
-    "pitman_yor",
-    "tune",
-    "tuning_hashes",
-    "usual_length",
-]
+__all__ = ["HOUR_UNITS", "SLOTS", "TUNING_USERS", "PitmanYor", "Sample", "Settings", "Tuned"]
 
 SLOTS = 12
 """Six times of day, on working days and at weekends (in universal time)."""
@@ -84,7 +64,7 @@ _CHOICES: dict[str, tuple[float, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PitmanYor:
+class Settings:
     """Settings of the matcher; the defaults serve where there is too little training data to choose."""
 
     strength: float = 10.0  # lambda
@@ -110,33 +90,83 @@ class PitmanYor:
         return self.item_hours > 0.0 or self.rhythm > 0.0
 
 
-def pitman_yor(train: Traces, target: Traces, *, settings: PitmanYor | None = None) -> Matching:
-    """Match by the Pitman-Yor model; unless given, the settings are chosen from the training data."""
-    check_same_people(train, target)
-    if settings is None:
-        settings = choose_settings(train, target)
-    timed = train.times is not None and target.times is not None
-    hours = hour_shares(hour_sums(train, settings.recency)) if timed and settings.uses_hours else None
-    holders = item_rows(train).holders()
-    users, penalty = known_rows(train, settings, holders, int(holders.sum()), hours)
-    targets, sizes = asked_rows(target, settings, hours)
-    return Matching(users, targets, sizes, penalty)
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What the passes settle: the settings, and the share of everybody's faded events per slot where hours count."""
+
+    settings: Settings
+    hours: NDArray[np.float64] | None = None
 
 
-def known_rows(
-    train: Traces,
-    settings: PitmanYor,
-    holders: NDArray[np.int64],
-    all_holders: int,
-    hours: NDArray[np.float64] | None,
-) -> tuple[FeatureRows, NDArray[np.float64]]:
-    """Rows and penalties of some users: `holders` counts the people who have each item, `hours` is of everybody.
+class Sample(NamedTuple):
+    """People to tune on: those whose training hashes lowest, in that order; where hashes are equal, by number.
+
+    Items are everybody's codes. The hash is of what a person did, so that the numbers of people do not matter.
+    """
+
+    hashes: NDArray[np.uint64]
+    people: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    times: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class PitmanYor(ItemMatcher):
+    """Match by the Pitman-Yor model.
+
+    settings   chosen from the training data unless given: those under which later training events best single out
+               their user. Of the target events only their usual number is looked at, never whose they are.
+    """
+
+    name = "pitman_yor"
+    counts_items = True
+    slots = SLOTS
+    rates = MatcherRates(
+        reach=2.51, matched_ns=8.5, pair_ns=45.0, pair_users=RHYTHM_USERS, user_entries=2.0, target_entries=2.0
+    )
+    settings: Settings | None = None
+
+    def next_pass(self, population: Population) -> Pass | None:
+        """Tune on some people first; then sum everybody's hours, where they count."""
+        if self.settings is None and population.settings is None:
+            return Pass(lowest_hashes, merge_samples, tuned_on)
+        tuned = self._tuned(population)
+        if tuned.hours is None and population.timed and tuned.settings.uses_hours:
+            return Pass(self._hour_sums, sum_of, self._with_hours)
+        return None
+
+    def user_rows(self, train: Traces, population: Population) -> Rows:
+        """Rows and penalties of users."""
+        return known_rows(train, self._tuned(population), population)
+
+    def target_rows(self, target: Traces, population: Population) -> Rows:
+        """Rows and sizes of targets."""
+        return asked_rows(target, self._tuned(population))
+
+    def _tuned(self, population: Population) -> Tuned:
+        if population.settings is None:
+            assert self.settings is not None
+            return Tuned(self.settings)
+        tuned: Tuned = population.settings
+        return tuned
+
+    def _hour_sums(self, trained: Trained, population: Population) -> NDArray[np.int64]:
+        return hour_sums(trained.train, self._tuned(population).settings.recency)
+
+    def _with_hours(self, sums: NDArray[np.int64], population: Population) -> Tuned:
+        return replace(self._tuned(population), hours=hour_shares(sums))
+
+
+def known_rows(train: Traces, tuned: Tuned, population: Population) -> tuple[FeatureRows, NDArray[np.float64]]:
+    """Rows and penalties of some users.
 
     Features are the items; where hours speak, then (item, slot), then the slots where the rhythm counts.
     """
+    settings, hours = tuned.settings, tuned.hours
     past = 1.0 / (1.0 + settings.recency * _events_after(train))
     known = weighted_item_rows(train, past)
-    weights, penalty = _item_evidence(known, settings, holders / max(all_holders, 1))
+    weights, penalty = _item_evidence(known, settings, population.holders / max(population.all_holders, 1))
     users = known.with_weights(weights)
     if hours is None:
         return users, penalty
@@ -156,10 +186,9 @@ def known_rows(
     return side_by_side([items, at_hours, _dense_rows(settings.rhythm * surprise)]), penalty
 
 
-def asked_rows(
-    target: Traces, settings: PitmanYor, hours: NDArray[np.float64] | None
-) -> tuple[FeatureRows, NDArray[np.float64]]:
+def asked_rows(target: Traces, tuned: Tuned) -> tuple[FeatureRows, NDArray[np.float64]]:
     """Rows and sizes of some targets, over the same features as the users' rows."""
+    settings, hours = tuned.settings, tuned.hours
     coming = 1.0 / (1.0 + settings.fade * _events_before(target))
     items = weighted_item_rows(target, coming)
     damped = items.with_weights(items.weights**settings.damping)
@@ -188,38 +217,52 @@ def hour_shares(sums: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(sums / max(int(sums.sum()), 1), dtype=np.float64)
 
 
-def first_settings(timed: bool, users: int) -> PitmanYor:
+def first_settings(timed: bool, users: int) -> Settings:
     """Settings to begin with: hours are left out where there are none, the rhythm where it would cost too much."""
     if not timed:
-        return PitmanYor(item_hours=0.0, rhythm=0.0)
-    return PitmanYor() if users <= RHYTHM_USERS else PitmanYor(rhythm=0.0)
+        return Settings(item_hours=0.0, rhythm=0.0)
+    return Settings() if users <= RHYTHM_USERS else Settings(rhythm=0.0)
 
 
-def choose_settings(train: Traces, target: Traces) -> PitmanYor:
-    """Choose the settings under which later training events best single out their user.
-
-    The training traces of some users are split in halves; the second halves, no longer than targets usually are, stand
-    for the targets. One setting at a time moves along its choices while the mean log rank of the right user clearly
-    falls. Of the target events only their number is looked at, never whose they are.
-    """
-    first = first_settings(train.times is not None and target.times is not None, train.users)
-    able, hashes = tuning_hashes(train, np.arange(train.domain_size, dtype=np.uint32))
-    chosen = able[np.argsort(hashes, kind="stable")[: TUNING_USERS[1]]]
-    return tune(train.take(chosen), usual_length(*length_histogram(target)), first)
+def lowest_hashes(trained: Trained, population: Population) -> Sample:
+    """The people to tune on among those of a block."""
+    able, hashes = tuning_hashes(trained.train, trained.codes)
+    lowest = np.lexsort((trained.people[able], hashes))[: TUNING_USERS[1]]
+    mine = trained.train.take(able[lowest])
+    people = trained.people[able[lowest]]
+    return Sample(hashes[lowest], people, mine.offsets, trained.codes[mine.items], mine.times)
 
 
-def usual_length(lengths: NDArray[np.int64], people: NDArray[np.int64]) -> int:
-    """The median number of events, rounded down and at least 1, from how many people have each number."""
-    after = np.cumsum(people)
-    middle = [lengths[np.searchsorted(after, (int(after[-1]) - step) // 2, side="right")] for step in (1, 0)]
-    return max(1, int(middle[0] + middle[1]) // 2)
+def merge_samples(parts: Sequence[Sample]) -> Sample:
+    """The people to tune on among those of several blocks."""
+    if len(parts) == 1:
+        return parts[0]
+    hashes, people = (np.concatenate(column) for column in zip(*(part[:2] for part in parts), strict=True))
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    items = np.concatenate([part.items for part in parts])
+    times = None if parts[0].times is None else np.concatenate([part.times for part in parts if part.times is not None])
+    order = np.lexsort((people, hashes))[: TUNING_USERS[1]]
+    lowest = Traces(offsets, items, 2**32, times).take(order)
+    return Sample(hashes[order], people[order], lowest.offsets, lowest.items, lowest.times)
+
+
+def tuned_on(sample: Sample, population: Population) -> Tuned:
+    """The settings that serve the sample best."""
+    codes, items = np.unique(sample.items, return_inverse=True)
+    traces = Traces(sample.offsets, items.astype(np.uint32), codes.size, sample.times)
+    return Tuned(tune(traces, population.target_length, first_settings(population.timed, population.users)))
+
+
+def sum_of(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Sums of several blocks, slot by slot."""
+    return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
 
 def tuning_hashes(train: Traces, item_codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Rows with enough events to tune on, and a hash of what each did, so that their numbers do not matter.
 
-    `item_codes` are everybody's codes of the items in these traces. The people to tune on are the first
-    `TUNING_USERS` by hash; where hashes are equal, by number.
+    `item_codes` are everybody's codes of the items in these traces.
     """
     words = item_codes.astype(np.uint64)[train.items] * np.uint64(0x9E3779B97F4A7C15)
     words += (_events_before(train).astype(np.uint64) + np.uint64(1)) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -230,9 +273,11 @@ def tuning_hashes(train: Traces, item_codes: NDArray[np.uint32]) -> tuple[NDArra
     return able, content[able]
 
 
-def tune(sample: Traces, usual: int, first: PitmanYor) -> PitmanYor:
+def tune(sample: Traces, usual: int, first: Settings) -> Settings:
     """Tune on the training of the chosen people, from `first` on; `usual` is how long targets usually are.
 
+    The training of each is split in halves; the second halves, no longer than targets usually are, stand for the
+    targets. One setting at a time moves along its choices while the mean log rank of the right user clearly falls.
     Items may be numbered in any way that keeps their order.
     """
     settings = first
@@ -265,7 +310,7 @@ def _clearly_lower(ranks: NDArray[np.float64], current: NDArray[np.float64]) -> 
 
 
 def _item_evidence(
-    known: FeatureRows, settings: PitmanYor, popularity: NDArray[np.float64]
+    known: FeatureRows, settings: Settings, popularity: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln(1 + (c - d)/(Lambda_i p)) per user and item, and ln((N_i + lambda)/Lambda_i) per user."""
     discount = settings.discount * np.minimum(known.weights, 1.0)
@@ -329,7 +374,7 @@ def _halves(traces: Traces, longest: int) -> tuple[Traces, Traces]:
     return cut_runs(traces, traces.offsets[:-1], first), cut_runs(traces, traces.offsets[:-1] + first, later)
 
 
-def _log_ranks(train: Traces, target: Traces, settings: PitmanYor) -> NDArray[np.float64]:
-    found = attack(pitman_yor(train, target, settings=settings), candidates=1, max_values=_TUNING_VALUES)
-    ranks: NDArray[np.float64] = np.log((found.rank_low + found.rank_high) / 2)
+def _log_ranks(train: Traces, target: Traces, settings: Settings) -> NDArray[np.float64]:
+    outcome = attack(PitmanYor(settings)(train, target), candidates=1, max_values=_TUNING_VALUES)
+    ranks: NDArray[np.float64] = np.log((outcome.rank_low + outcome.rank_high) / 2)
     return ranks
