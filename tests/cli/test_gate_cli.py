@@ -45,12 +45,12 @@ def document() -> dict:
 def test_a_limit_that_is_not_met(entropie, loyal):
     ran = entropie(*ASSESS, "--profile", "ema")
     assert (ran.code, ran.err) == (1, "")
-    assert "\nVerdict: FAIL\nThe risk is at least " in ran.out
-    assert "\nLimit: ema. Source: European Medicines Agency" in ran.out
+    assert "\nFAIL ema limit 9\N{NO-BREAK SPACE}%: most exposed 10\N{NO-BREAK SPACE}% of people are re-" in ran.out
+    assert "\nSource of the limit: European Medicines Agency" in ran.out
     found = document()
     verdict = found["verdict"]
     assert verdict["decision"] == "FAIL"
-    assert verdict["measured_risk"] == verdict["combined_risk"] == found["headline"]["most_exposed"]["right"]
+    assert verdict["measured_risk"] == verdict["judged_risk"] == found["headline"]["most_exposed"]["right"]
     assert verdict["measured_risk"]["low"] > 0.09
     assert verdict["profile"]["name"] == "ema"
 
@@ -65,7 +65,7 @@ def test_a_limit_that_is_met(entropie, aimless):
         "value": 1.0 - error["value"], "low": 1.0 - error["high"], "high": 1.0 - error["low"]
     }  # fmt: skip
     assert verdict["measured_risk"]["high"] <= 0.33
-    assert "judged was the average over the people assessed" in verdict["sentence"]
+    assert "the average judged can be far below it." in verdict["rests_on"][-2]
 
 
 def test_data_that_cannot_tell(entropie, loyal):
@@ -76,12 +76,14 @@ def test_data_that_cannot_tell(entropie, loyal):
     assert (ran.code, ran.err) == (3, "")
     assert document()["verdict"]["decision"] == "INCONCLUSIVE"
     assert document()["verdict"]["profile"] == {
-        "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "declared by the user"
+        "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "declared by the user",
+        "note": "Whoever set it answers for it.",
     }  # fmt: skip
-    assert "\nLimit: house rule (own limit). Source: declared by the user.\n" in ran.out
+    assert "\nINCONCLUSIVE house rule limit " in ran.out
+    assert "\nSource of the limit: declared by the user.\n" in ran.out
     needed = document()["verdict"]["people_needed"]
     assert needed > 60
-    assert f"it takes about {needed:,} people to tell" in " ".join(ran.out.split())
+    assert f"about {needed:,} people are needed to decide" in " ".join(ran.out.split())
 
 
 def test_without_a_limit_there_is_no_verdict(entropie, loyal):
@@ -102,20 +104,19 @@ def test_standard_output_is_the_file(entropie, loyal):
 
 
 def test_declarations(entropie, loyal):
-    Path("declared.toml").write_text('attacker = "a rival"\npopulation = 5000\nattempt_probability = 0.5\n')
     ran = entropie(
-        *ASSESS, "--profile", "ema", "--declared", "declared.toml", "--attempt-probability", "0.01",
-        "--context", "a data room", "--review-date", "2099-12-31",
+        *ASSESS, "--profile", "ema", "--attacker", "a rival", "--population", "5000",
+        "--attempt-probability", "0.01", "--context", "a data room", "--review-date", "2099-12-31",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     found = document()
     assert found["declared"] == {
         "attacker": "a rival", "population": 5000, "context": "a data room", "attempt_probability": 0.01
     }  # fmt: skip
-    assert found["verdict"]["combined_risk"]["high"] == found["verdict"]["measured_risk"]["high"] * 0.01
-    lead = "nly because an attempt probability of 1\N{NO-BREAK SPACE}% was declared; without it FAIL."
-    assert found["verdict"]["sentence"].startswith(f"PASS o{lead}")
-    assert f"\nVerdict: PASS\nO{lead.removesuffix(' FAIL.')}" in ran.out
+    assert found["verdict"]["judged_risk"]["high"] == found["verdict"]["measured_risk"]["high"] * 0.01
+    lead = "PASS only because an attempt probability of 1\N{NO-BREAK SPACE}% was declared; without it: FAIL."
+    assert found["verdict"]["rests_on"][0] == lead
+    assert lead in " ".join(ran.out.split(" ")).replace("\n", " ")
     assert found["review"] == {"date": "2099-12-31"}
 
 
@@ -128,7 +129,7 @@ def test_a_waiver(entropie, loyal):
     waiver("2999-01-31")
     ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
     assert (ran.code, ran.err) == (0, "")
-    assert "\nVerdict: FAIL, waived until 2999-01-31\n" in ran.out
+    assert "\nFAIL (waived until 2999-01-31) ema limit " in ran.out
     assert document()["verdict"]["waiver"] == {
         "reason": "a pilot", "expires": "2999-01-31", "granted_by": "J. Doe", "applies": True,
         "reason_without_effect": None,
@@ -143,7 +144,7 @@ def test_a_waiver(entropie, loyal):
     waiver("2020-01-31")
     ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
     assert ran.code == 1
-    assert "\nVerdict: FAIL\n" in ran.out
+    assert "\nFAIL ema limit " in ran.out
     assert "expired on 2020-01-31 and has no" in ran.out
     found = document()
     assert found["verdict"]["waiver"]["applies"] is False
@@ -159,8 +160,8 @@ def test_how_many_of_how_many_were_assessed(entropie, loyal):
     Path("events.csv").write_text(text + few)
     ran = entropie(*ASSESS, "--profile", "ema")
     assert ran.code == 1
-    words = "Assessed were 60 of 150 people; the other 90 have fewer than 10 events and were not assessed"
-    assert words in document()["verdict"]["sentence"]
+    words = "60 of 150 people were assessed; excluded: 90 with fewer than 10 events. Their risk is not covered."
+    assert words in document()["verdict"]["rests_on"]
     assert words in " ".join(ran.out.split())
 
 
@@ -173,12 +174,12 @@ def test_reports_of_a_mechanism(entropie, loyal):
     assert ran.code == 0, ran.err
     judged = ("--profile", "custodian-033", "--fail-on", "average")
     entropie(*ASSESS, *judged)
-    warning = "the attack does not know the mechanism, so it understates the risk"
-    assert warning not in document()["verdict"]["sentence"]
+    warning = "The risk is understated: these data are reports of a mechanism, which the attack does not know."
+    assert warning not in " ".join(document()["verdict"]["rests_on"])
     Path("out").rename("old")
     ran = entropie("assess", "reports.csv", "--item", "report", *ASSESS[2:], *judged)
     assert ran.code in (0, 1, 3), ran.err
-    assert warning in document()["verdict"]["sentence"]
+    assert warning in " ".join(document()["verdict"]["rests_on"])
     assert warning in " ".join(ran.out.split())
     ran = entropie("compare", "old/assessment.json", "out/assessment.json", "--strict")
     assert ran.code == 3
@@ -191,7 +192,7 @@ def test_metrics(entropie, loyal):
     text = Path("entropie.prom").read_text(encoding="utf-8")
     verdict = document()["verdict"]
     assert (
-        f'entropie_judged_risk_ratio{{profile="ema",measure="worst",bound="high"}} {verdict["combined_risk"]["high"]!r}\n'
+        f'entropie_judged_risk_ratio{{profile="ema",measure="worst",bound="high"}} {verdict["judged_risk"]["high"]!r}\n'
         in text
     )
     assert 'entropie_verdict{profile="ema",measure="worst",decision="FAIL"} 1.0\n' in text
@@ -200,31 +201,30 @@ def test_metrics(entropie, loyal):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--limit", "0.1"], "A limit of your own needs both --limit and --limit-name: a report must name its source."),
-        (["--limit-name", "x"], "A limit of your own needs both --limit and --limit-name: a report must name its source."),
+        (["--limit", "0.1"], "A limit of your own needs both --limit and --limit-name: a report names its source."),
+        (["--limit-name", "x"], "A limit of your own needs both --limit and --limit-name: a report names its source."),
         (
             ["--limit", "0.1", "--limit-name", "x"],
             "A limit of your own needs --fail-on average or worst: say which risk it is for.",
         ),
         (
             ["--profile", "ema", "--limit", "0.1", "--limit-name", "x"],
-            "Give either --profile or --limit with --limit-name, not both.",
+            "Give either --profile, or --limit with --limit-name, not both.",
         ),
         (
             ["--limit", "9", "--limit-name", "x", "--fail-on", "worst"],
-            "Option --limit must be a share above 0 and below 1, such as 0.09, got 9.0 instead.",
+            "Option --limit must be a share above 0 and below 1, such as 0.09 or 9%, got 9.0 instead.",
         ),
         (
             ["--fail-on", "worst"],
-            "Options --fail-on and --waiver need a limit: name one with --profile or --limit.",
+            "--fail-on and --waiver need a limit: name one with --profile or --limit.",
         ),
         (["--profile", "ema", "--waiver", "none.toml"], "Waiver none.toml does not exist; check the name."),
-        (["--declared", "none.toml"], "Declarations none.toml does not exist; check the name."),
         (
-            ["--declared", "same", "--metrics", "same"],
+            ["--profile", "ema", "--waiver", "same", "--metrics", "same"],
             "Output same is also an input and would be lost; name another file.",
         ),
-        (["--review-date", "soon"], "Option --review-date must be a date such as 2027-01-31, got 'soon' instead."),
+        (["--review-date", "soon"], "Option --review-date must be a date, such as 2027-01-31, got 'soon' instead."),
         (
             ["--metrics", "no/where.prom"],
             "Output no/where.prom cannot be written: the folder no does not exist.",
@@ -292,7 +292,7 @@ def test_compare_the_other_way_and_with_itself(entropie, two):
     assert entropie("compare", "old/assessment.json", "new/assessment.json", "--tolerance-error", "0.999").code == 0
     same = entropie("compare", "old/assessment.json", "old/assessment.json")
     assert same.code == 0
-    assert "\nUnchanged: both are the same results of the same input." in same.out
+    assert "\nUnchanged: the same results of the same input;" in same.out
     assert entropie("compare", "old/assessment.json", "old/assessment.json", "--strict").code == 0
 
 
@@ -304,9 +304,11 @@ def test_compare_with_another_attack(entropie, two):
     ran = entropie(*sides)
     assert ran.code == 0
     text = " ".join(ran.out.split())
-    caveat, outcome, table = (text.index(words) for words in ("Before you rely", "Not comparable: ", "named rightly "))
+    caveat, outcome, table = (
+        text.index(words) for words in ("Before you rely", "Not comparable: ", "bits of the scores")
+    )
     assert caveat < outcome < table
-    assert "Not comparable: the number of events the attacker knows differs. The share" in text
+    assert "Not comparable: the number of events the attacker knows differs. " in text
     assert entropie(*sides, "--strict").code == 3
     assert json.loads(entropie(*sides, "--json").out)["outcome"] == "not comparable"
 
@@ -326,10 +328,13 @@ def test_compare_bits_beyond_what_the_data_show(entropie, two):
     [
         (None, "Assessment other.json does not exist; make one with `entropie assess`."),
         ("{", "Assessment other.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
-        ("{}", "Assessment other.json must have the schema entropie.assessment/1, got None; assess the data again."),
+        (
+            "{}",
+            "Assessment other.json must have the schema entropie.assessment/1, got None instead; make it anew with `entropie assess`.",
+        ),
         (
             '{"schema": "entropie.assessment/1"}',
-            "The assessment has no `strongest`; assess the data again with this version.",
+            "Assessment other.json is wrong: object missing required field `input`; make it anew with `entropie assess`.",
         ),
     ],
 )

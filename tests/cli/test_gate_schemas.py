@@ -209,7 +209,7 @@ def test_wrong_values_are_refused(run):
     check = validator("assessment")
     for path, value in (
         (("verdict", "decision"), "MAYBE"),
-        (("verdict", "combined_risk", "high"), 1.5),
+        (("verdict", "judged_risk", "high"), 1.5),
         (("guessing_error",), None),
         (("users",), 1),
         (("review", "date"), "soon"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.gate.comparison import compare, difference
+from entropie.gate.comparison import Difference, compare, difference
 from entropie.measures.intervals import Interval, wilson
 
 
@@ -111,19 +111,26 @@ def test_outcomes_and_exit_codes(old, new, tolerance, outcome, code, strict_code
 
 def test_exact_document():
     old = assessment(average=(0.25, 0.125, 0.375), pie_bits=2.0)
-    new = assessment(average=(0.75, 0.625, 0.875), pie_bits=2.5, provenance={"date": None, "seconds": 0.0})
+    new = assessment(average=(0.75, 0.625, 0.875), pie_bits=2.5)
+    new["provenance"]["date"] = "2026-12-16T10:30:00+00:00"
+    for document in (old, new):
+        document["attacks"][document["strongest"]]["pse_bits"] |= {
+            "value": 3.0, "low": 2.5, "high": 3.5, "resolvable": 9.0
+        }  # fmt: skip
     half = math.hypot(0.125, 0.125)
     bits = math.hypot(0.5, 0.5)
     side = {
         "source": "events.csv",
         "sha256": SHA,
         "users": 100,
-        "events": 2000,
-        "matcher": "bayes",
+        "events": old["events"],
+        "matcher": old["headline"]["matcher"],
         "pse_bits": {"value": 3.0, "low": 2.5, "high": 3.5},
         "pse_bits_are_lower_bound": False,
     }
-    assert compare(old, new, 0.05).to_json() == {
+    found = compare(old, new, 0.05).to_json()
+    found["sentence"] = found["sentence"].replace("\N{NO-BREAK SPACE}", " ")
+    assert found == {
         "schema": "entropie.comparison/1",
         "old": {
             **side,
@@ -133,7 +140,7 @@ def test_exact_document():
         },
         "new": {
             **side,
-            "date": None,
+            "date": "2026-12-16T10:30:00+00:00",
             "identification_risk": {"value": 0.75, "low": 0.625, "high": 0.875},
             "pie_bits": 2.5,
         },
@@ -146,14 +153,12 @@ def test_exact_document():
         "pie_bits_difference": 0.5,
         "outcome": "risen",
         "sentence": (
-            "The share of people named rightly went from 25.00\N{NO-BREAK SPACE}% to 75.00\N{NO-BREAK SPACE}%: +50.00 "
-            "percentage points (at least 95 % interval +32.32 to +67.68). The risk has risen: the whole interval is above "
-            "the 5\N{NO-BREAK SPACE}% of people put up with."
+            "75 % of people are re-identified, before 25 %: +50.0 points (at least 95 % CI +32.3 to +67.7 points). The "
+            "risk has risen: the whole interval is above the accepted 5 % of people."
         ),
         "assumption": (
-            "The intervals of the differences take the two results for independent. Both are of the same input, so of "
-            "the same people: results on the same people mostly rise and fall together, and then these intervals are "
-            "wider than need be."
+            "The intervals take the two results for independent. Both are of the same people: results on the same people "
+            "mostly rise and fall together, so these intervals are wider than necessary."
         ),
         "warnings": [],
     }
@@ -164,7 +169,7 @@ def test_other_people():
     other["input"]["sha256"] = "cd" * 32
     found = compare(assessment(), other)
     assert not found.to_json()["same_input"]
-    assert "as they are for different people" in found.assumption
+    assert "Where many people are in both inputs" in found.assumption
     unknown = assessment()
     unknown["input"]["sha256"] = None
     assert not compare(unknown, unknown).to_json()["same_input"]
@@ -173,21 +178,19 @@ def test_other_people():
 def test_the_same_assessment_is_unchanged():
     """Another day, folder or limit does not make it another result; another number does."""
     old = assessment()
-    again = assessment(
-        provenance={"date": "2027-01-01T00:00:00+00:00"}, declared={"context": "x"}, review={"date": "x"}
-    )
+    again = assessment(review={"date": "2027-06-01"})
+    again["provenance"]["date"] = "2027-01-01T00:00:00+00:00"
     again["input"]["source"] = "elsewhere/events.csv"
     found = compare(old, again)
-    assert (found.outcome, found.exit_code(strict=True), found.warnings) == ("unchanged", 0, ())
-    assert found.risk_difference == found.pse_bits_difference == Interval(0.0, 0.0, 0.0)
+    assert (found.outcome, found.exit_code(strict=True), found.warnings) == ("unchanged", 0, [])
+    assert found.risk_difference == found.pse_bits_difference == Difference(0.0, 0.0, 0.0)
     assert found.sentence == (
-        "Unchanged: both are the same results of the same input. The share of people named rightly is "
-        "50.00\N{NO-BREAK SPACE}% in both."
+        "Unchanged: the same results of the same input; 50\N{NO-BREAK SPACE}% of people are re-identified in both."
     )
     assert found.assumption == (
-        "The same people were attacked in the same way, so that the difference is zero and has no interval."
+        "The same people were attacked in the same way: the difference is zero and has no interval."
     )
-    again["attacks"][0]["pse_bits"]["value"] = 1.01
+    again["attacks"][0]["pse_bits"]["value"] += 0.01
     assert compare(old, again).outcome == "undecided"
 
 
@@ -198,13 +201,13 @@ def test_an_interval_made_of_wider_ones_is_called_so(among, level):
         document["headline"]["chosen_among"] = number
     found = compare(old, new)
     assert found.to_json()["risk_level"] == level
-    assert f" ({level} interval " in found.sentence
+    assert f" ({level} CI " in found.sentence
 
 
 @pytest.mark.parametrize(
     ("name", "value", "topic"),
     [
-        ("rule", "history", "how events are divided into known and attacked differs"),
+        ("rule", "history", "how events are split into known and attacked differs"),
         ("knowledge", "maximum", "what the attacker knows differs"),
         ("train_events", 5, "the number of events the attacker knows differs"),
         ("target_events", 5, "the number of events attacked differs"),
@@ -217,18 +220,18 @@ def test_another_attack_is_not_compared(name, value, topic, averages):
     new["split"][name] = value
     found = compare(old, new)
     assert (found.outcome, found.exit_code(), found.exit_code(strict=True)) == ("not comparable", 0, 3)
-    assert found.sentence.startswith(f"Not comparable: {topic}. The share of people named rightly went from ")
-    assert found.sentence.endswith("Whether the risk rose cannot be told from two different attacks.")
+    assert found.sentence.startswith(f"Not comparable: {topic}. ")
+    assert found.sentence.endswith("Two different attacks do not show whether the risk rose.")
 
 
 def test_caveats_come_first_in_the_sentence():
-    new = assessment(average=(0.9, 0.85, 0.95), users=50)
+    new = assessment(average=(0.9, 0.85, 0.95), people=50)
     new["input"]["min_events"] = 20
     found = compare(assessment(), new)
     assert (found.outcome, found.exit_code()) == ("risen", 1)
     assert found.sentence.startswith(
         "Read with care: the least number of events of a person differs; the number of people differs (100, now 50). "
-        "The share of people named rightly went from "
+        "90\N{NO-BREAK SPACE}% of people are re-identified, before 50\N{NO-BREAK SPACE}%"
     )
 
 
@@ -238,7 +241,7 @@ def test_reports_of_a_mechanism():
     found = compare(plain, reports)
     assert (found.outcome, found.exit_code(), found.exit_code(strict=True)) == ("not comparable", 0, 3)
     assert found.sentence.startswith(
-        "Not comparable: only the new data are reports of a mechanism, and the attack on them understates the risk. "
+        "Not comparable: only the new data are reports of a mechanism, so their risk is understated. "
     )
     assert "only the old data are reports" in compare(reports, plain).sentence
     more = assessment(average=(0.3, 0.25, 0.35))
@@ -246,7 +249,7 @@ def test_reports_of_a_mechanism():
     found = compare(reports, more)
     assert (found.outcome, found.exit_code()) == ("risen", 1)
     assert found.sentence.startswith(
-        "Read with care: both are reports of a mechanism, and the attack on them understates"
+        "Read with care: both data are reports of a mechanism, so their risk is understated. "
     )
     (warning,) = found.warnings
     assert warning.startswith(
@@ -258,7 +261,7 @@ def test_reports_of_a_mechanism():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"split": {"rule": "history"}}, "Not the same attack: how events are divided into known and attacked differs"),
+        ({"split": {"rule": "history"}}, "Not the same attack: how events are split into known and attacked differs"),
         (
             {"split": {"knowledge": "maximum"}},
             "what the attacker knows differs (split.knowledge partial, now maximum).",
@@ -270,8 +273,14 @@ def test_reports_of_a_mechanism():
             "the least number of events of a person differs (input.min_events 10, now 20).",
         ),
         ({"input": {"sampled_users": 50}}, "the number of people sampled differs"),
-        ({"users": 150}, "The number of people differs (100, now 150): naming one of them became harder"),
-        ({"users": 50}, "The number of people differs (100, now 50): naming one of them became easier"),
+        (
+            {"users": 150},
+            "The number of people differs (100, now 150): for that reason alone it became harder to re-identify",
+        ),
+        (
+            {"users": 50},
+            "The number of people differs (100, now 50): for that reason alone it became easier to re-identify",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_told(change, words):
@@ -284,14 +293,17 @@ def test_what_cannot_be_compared_is_told(change, words):
 
 def test_other_matchers_and_bits_beyond_the_data():
     new = assessment()
-    new["attacks"][0]["matcher"] = "markov"
-    new["attacks"][1]["pse_bits"]["resolvable"] = 2.9
+    best = new["strongest"]
+    new["attacks"][1 - best]["matcher"] = "markov"
+    new["attacks"][best]["pse_bits"] |= {"value": 3.0, "low": 2.5, "high": 3.5, "resolvable": 2.9}
     found = compare(assessment(), new)
     matchers, beyond = found.warnings
-    assert matchers == "Not the same attack: the matchers differ (bayes, visit; now bayes, markov)."
+    assert matchers == "Not the same attack: the matchers differ (bayes, visit; now markov, {}).".format(
+        new["headline"]["matcher"]
+    )
     assert beyond == (
         "The scores of the new assessment carry more bits than its data can show: the bits are a lower bound, and "
-        "their difference cannot be told."
+        "their difference is not known."
     )
     shown = found.to_json()
     assert shown["pse_bits_difference"] is None
@@ -308,5 +320,5 @@ def test_a_tolerance_is_a_share(tolerance):
 def test_a_document_without_a_headline():
     broken = assessment()
     del broken["headline"]
-    with pytest.raises(InvalidInput, match=r"has no `headline.chosen_among`; assess the data again"):
+    with pytest.raises(InvalidInput, match="missing required field `headline`; make it anew"):
         compare(assessment(), broken)

@@ -9,9 +9,9 @@ import pytest
 from gate_documents import SHA, assessment
 
 from entropie.errors import InvalidInput
+from entropie.gate.judge import Gate
 from entropie.gate.metrics import exposition, write_metrics
 from entropie.gate.profiles import PROFILES, own_profile
-from entropie.gate.verdict import judge
 from entropie.gate.waiver import Waiver
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -19,6 +19,8 @@ NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 PAIR = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)')
 SAMPLE = re.compile(rf'({NAME})(?:\{{((?:[^"}}]|"(?:[^"\\\n]|\\["\\n])*")*)\}})? ({NUMBER})')
 UNITS = ("_ratio", "_bits", "_seconds", "_info", "_people", "_items", "_events", "_verdict", "_waived", "_lower_bound")
+
+BITS = {"value": 3.0, "low": 2.5, "high": 3.5, "resolvable": 9.0, "unmatched_genuine_share": 0.0}
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -61,14 +63,17 @@ def labels(text: str) -> list[tuple[str, str]]:
 
 
 def judged(waiver: Waiver | None = None, **changes):
-    document = assessment(**changes)
-    verdict = judge(document, PROFILES["ema"], waiver=waiver, today=datetime.date(2026, 11, 16))
-    return {**document, "verdict": verdict.to_json(), "review": {"date": "2027-11-16"}}
+    document = Gate(PROFILES["ema"], waiver=waiver).applied(assessment(**changes), datetime.date(2026, 11, 16))
+    document["provenance"] |= {"version": "0.1.0", "seconds": 1.5}
+    document["attacks"][document["strongest"]]["pse_bits"] = BITS
+    return document
 
 
 def test_every_number_is_the_documents():
-    samples, _ = parsed(exposition(judged(average=(0.5, 0.375, 0.625))))
+    facts = {"guessing_error": 0.99, "pie_bits": 2.5, "name_bits": 6.64, "items": 50, "events": 2000}
+    samples, _ = parsed(exposition(judged(average=(0.5, 0.375, 0.625), **facts)))
     held = (("profile", "ema"), ("measure", "worst"))
+    matcher = judged()["headline"]["matcher"]
     wanted = {
         ("entropie_guessing_risk_ratio", ()): 1.0 - 0.99,
         ("entropie_event_information_bits", ()): 2.5,
@@ -86,7 +91,7 @@ def test_every_number_is_the_documents():
         ("entropie_review_timestamp_seconds", ()): datetime.datetime(2027, 11, 16, tzinfo=datetime.UTC).timestamp(),
         (
             "entropie_assessment_info",
-            (("version", "0.1.0"), ("matcher", "bayes"), ("source", "events.csv"), ("input_sha256", SHA)),
+            (("version", "0.1.0"), ("matcher", matcher), ("source", "events.csv"), ("input_sha256", SHA)),
         ): 1.0,
     }
     intervals = {
@@ -106,7 +111,12 @@ def test_every_number_is_the_documents():
 
 def test_bits_beyond_the_data_are_a_lower_bound():
     document = assessment()
-    document["attacks"][1]["pse_bits"] |= {"value": 15.871, "low": 15.1, "high": 15.871, "resolvable": 15.25}
+    document["attacks"][document["strongest"]]["pse_bits"] |= {
+        "value": 15.871,
+        "low": 15.1,
+        "high": 15.871,
+        "resolvable": 15.25,
+    }
     samples, helps = parsed(exposition(document))
     name = "entropie_score_information_bits"
     assert [samples[name, (("bound", end),)] for end in ("value", "low", "high")] == [15.25, 15.1, 15.25]
@@ -114,18 +124,8 @@ def test_bits_beyond_the_data_are_a_lower_bound():
     assert "lower bound" in helps["entropie_score_information_lower_bound"]
 
 
-def test_the_headlines_group_is_the_most_exposed():
-    document = assessment()
-    right = {"value": 0.9, "low": 0.85, "high": 0.95}
-    document["headline"]["most_exposed"] = {"matcher": "visit", "share": 0.1, "people": 10, "right": right}
-    samples, _ = parsed(exposition(document))
-    assert [samples["entropie_most_exposed_risk_ratio", (("bound", end),)] for end in right] == [0.9, 0.85, 0.95]
-
-
 def test_a_limit_of_ones_own_keeps_its_name():
-    document = assessment()
-    verdict = judge(document, own_profile(0.1, "board", "average"), today=datetime.date(2026, 11, 16))
-    samples, _ = parsed(exposition({**document, "verdict": verdict.to_json()}))
+    samples, _ = parsed(exposition(Gate(own_profile(0.1, "board", "average")).applied(assessment())))
     assert samples["entropie_limit_ratio", (("profile", "own"), ("measure", "average"), ("limit_name", "board"))] == 0.1
 
 
@@ -151,11 +151,6 @@ def test_without_a_verdict_there_is_none():
     assert not {name for name, _ in samples} & {
         "entropie_verdict", "entropie_limit_ratio", "entropie_judged_risk_ratio", "entropie_waived"
     }  # fmt: skip
-
-
-def test_without_exposure_there_is_none():
-    samples, _ = parsed(exposition(assessment(worst=None)))
-    assert "entropie_most_exposed_risk_ratio" not in {name for name, _ in samples}
 
 
 @pytest.mark.parametrize(

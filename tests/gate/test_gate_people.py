@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 
 import pytest
-from gate_documents import assessment, interval
+from gate_documents import assessment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.gate.declared import Declared
-from entropie.gate.people import MOST_PEOPLE, assessed_sentence, people_needed
+from entropie.document import Declared, typed
+from entropie.gate.judge import Gate
+from entropie.gate.people import MOST_PEOPLE, assessed_statement, people_needed
 from entropie.gate.profiles import PROFILES, own_profile
-from entropie.gate.verdict import judge
-from entropie.measures.intervals import wilson
+from entropie.measures.intervals import share_interval
 
-TODAY = datetime.date(2026, 11, 16)
 Z_95 = 1.959963984540054
 
 
@@ -63,16 +61,10 @@ def test_a_share_at_the_limit_never_tells():
     assert people_needed(0.3, 7.0, 0.95) == 1  # a limit beyond every share
 
 
-def wilson_document(right: int, people: int, attacks: int, share: float = 1.0) -> dict:
-    """An assessment whose intervals are what so many people named rightly give."""
-    low, high = map(float, wilson(right, people, 1.0 - 0.05 / attacks))
-    three = (right / people, low, high)
-    document = assessment(average=three, users=round(people / share))
-    document["headline"] |= {
-        "chosen_among": attacks,
-        "most_exposed": {"matcher": "visit", "share": share, "people": people, "right": interval(three)},
-    }
-    return document
+def three(right: float, people: int, attacks: int) -> tuple[float, float, float]:
+    """A share with the interval that so many people and attacks give."""
+    found = share_interval(right / people, people, 1.0 - 0.05 / attacks)
+    return found.value, found.low, found.high
 
 
 @pytest.mark.parametrize("attacks", [1, 6])
@@ -81,67 +73,52 @@ def wilson_document(right: int, people: int, attacks: int, share: float = 1.0) -
 def test_so_many_people_do_decide(attacks, chance, part, limit):
     """Assessed again with the number that was named, and with one fewer."""
     profile = own_profile(limit if chance is None else limit * chance, "house rule", "average")
+    gate = Gate(profile, declared=Declared(None, None, None, chance))
 
     def decided(people: int):
-        low, high = map(float, wilson(part * people, people, 1.0 - 0.05 / attacks))
-        document = assessment(average=(part, low, high), users=people)
-        document["headline"]["chosen_among"] = attacks
-        return judge(document, profile, declared=Declared(attempt_probability=chance), today=TODAY)
+        average = three(part * people, people, attacks)
+        return gate.judge(typed(assessment(average=average, people=people, among=attacks)))
 
     first = decided(20)
     assert first.decision == "INCONCLUSIVE"
     needed = first.people_needed
-    assert decided(needed).decision == ("PASS" if part < limit else "FAIL")
+    goal = "PASS" if part < limit else "FAIL"
+    assert decided(needed).decision == goal
     assert decided(needed).people_needed is None
     assert decided(needed - 1).decision == "INCONCLUSIVE"
-    goal = "PASS" if part < limit else "FAIL"
-    assert (
-        f"it takes about {needed:,} people to tell ({goal}), {needed - 20:,} more than were assessed." in first.sentence
-    )
+    words = f"about {needed:,} people are needed to decide ({goal}): {needed - 20:,} more than were assessed."
+    assert any(words in text for text in first.rests_on)
 
 
 @pytest.mark.parametrize(("attacks", "inside"), [(1, 39), (6, 71)])
 def test_a_tenth_needs_ten_times_as_many(attacks, inside):
-    found = judge(wilson_document(0, 20, attacks, share=0.1), PROFILES["ema"], today=TODAY)
-    assert (found.decision, found.people_needed) == ("INCONCLUSIVE", 10 * inside)
-    assert found.to_json()["people_needed"] == 10 * inside
-
-
-def test_an_old_documents_tenth_has_a_plain_interval():
-    low, high = map(float, wilson(0, 20))
-    old = assessment(worst=(0.0, low, high))
-    assert judge(old, PROFILES["ema"], today=TODAY).people_needed == 390
+    document = assessment(worst=three(0, 20, attacks), people=200, among=attacks, facts={"users": 200})
+    verdict = Gate(PROFILES["ema"]).judge(typed(document))
+    assert (verdict.decision, verdict.people_needed) == ("INCONCLUSIVE", 10 * inside)
 
 
 @pytest.mark.parametrize(
-    ("people", "facts", "split", "sentence"),
+    ("people", "facts", "split", "statement"),
     [
-        (120, {}, {}, "Assessed were all 120 people in the data."),
-        (100, {"users": None}, {}, "Assessed were 100 people."),
-        (
-            100, {"dropped_users": 20}, {},
-            ("Assessed were 100 of 120 people; the other 20 have fewer than 10 events and were not assessed: nothing is "
-            "said about their risk."),
-        ),
+        (120, {}, {}, "All 120 people in the data were assessed."),
+        (100, {"users": None}, {}, "100 people were assessed."),
+        (100, {}, {}, "100 of 120 people were assessed; excluded: 20 with fewer than 10 events. Their risk is not covered."),
         (
             1511, {"users": 3785, "dropped_users": 2274}, {"dropped_users": 0},
-            ("Assessed were 1,511 of 3,785 people; the other 2,274 have fewer than 10 events and were not assessed: "
-            "nothing is said about their risk."),
+            ("1,511 of 3,785 people were assessed; excluded: 2,274 with fewer than 10 events. Their risk is not covered."),
         ),
         (
             47, {"dropped_users": 20, "sampled_users": 50}, {"dropped_users": 3},
-            ("Assessed were 47 of 120 people; the other 73 were not assessed (20 have fewer than 10 events; 50 are not in "
-            "the sample; 3 have nothing to learn from or nothing to attack): nothing is said about their risk."),
+            ("47 of 120 people were assessed; excluded: 20 with fewer than 10 events; 50 not in the sample; 3 with nothing "
+            "to learn from or nothing to attack. Their risk is not covered."),
         ),
         (
             100, {"dropped_users": 7}, {},  # an account that does not add up is not repeated
-            "Assessed were 100 of 120 people; the other 20 were not assessed: nothing is said about their risk.",
+            "100 of 120 people were assessed; excluded: 20. Their risk is not covered.",
         ),
     ],
 )  # fmt: skip
-def test_how_many_were_assessed(people, facts, split, sentence):
-    document = assessment(users=people)
-    document["input"] |= facts
-    document["split"] |= split
-    assert assessed_sentence(document) == sentence
-    assert sentence in judge(document, PROFILES["ema"], today=TODAY).sentence
+def test_how_many_were_assessed(people, facts, split, statement):
+    document = typed(assessment(people=people, facts=facts, split=split))
+    assert assessed_statement(document) == statement
+    assert statement in Gate(PROFILES["ema"]).judge(document).rests_on

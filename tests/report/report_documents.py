@@ -261,7 +261,7 @@ def full(decision: str = "FAIL") -> dict[str, Any]:
         "measure": "average",
         "measured_risk": around(0.5702, 0.0335),
         "attempt_probability": 0.95,
-        "combined_risk": around(0.5417, 0.0318),
+        "judged_risk": around(0.5417, 0.0318),
         "limit": limit,
         "sentence": f"The combined risk of 54.2 % is judged against the limit of {limit:.2f}.",
         "waiver": {

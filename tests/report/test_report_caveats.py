@@ -74,7 +74,7 @@ def test_a_pass_with_people_left_out_is_a_pass_for_the_people_assessed(words):
 
 
 def undeclared(document):
-    return document["verdict"] | {"attempt_probability": None, "combined_risk": document["verdict"]["measured_risk"]}
+    return document["verdict"] | {"attempt_probability": None, "judged_risk": document["verdict"]["measured_risk"]}
 
 
 # Reports of a mechanism
@@ -100,7 +100,7 @@ def declared(probability, limit):
     document["verdict"] |= {
         "attempt_probability": probability,
         "measured_risk": risk,
-        "combined_risk": {name: probability * value for name, value in risk.items()},
+        "judged_risk": {name: probability * value for name, value in risk.items()},
         "limit": limit,
     }
     return document

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-import report_documents as documents
+from real_documents import real
 
 from entropie import drawing
 from entropie.cli.main import run
@@ -15,7 +15,7 @@ from entropie.cli.main import run
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "assessment.json").write_text(json.dumps(documents.plain()))
+    (tmp_path / "assessment.json").write_text(json.dumps(real("--matcher", "visit", "--matcher", "bayes")))
     return tmp_path
 
 
@@ -47,13 +47,13 @@ def test_without_pictures(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (None, "Document bad.json does not exist; make one with `entropie assess`."),
-        (b"{", "Document bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
-        (b"\xff\xfe", "Document bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
-        (b"[" * 100_000, "Document bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
-        (b'{"users": NaN}', "Document bad.json holds NaN, which is not JSON; make it anew with `entropie assess`."),
-        (b"{}", "A report needs a document of schema entropie.assessment/1, got None instead; `entropie assess` writes one."),
-        (b"[]", "A report needs a document of schema entropie.assessment/1, got None instead; `entropie assess` writes one."),
+        (None, "Assessment bad.json does not exist; make one with `entropie assess`."),
+        (b"{", "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b"\xff\xfe", "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b"[" * 100_000, "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b'{"users": NaN}', "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b"{}", "Assessment bad.json must have the schema entropie.assessment/1, got None instead; make it anew with `entropie assess`."),
+        (b"[]", "Assessment bad.json must have the schema entropie.assessment/1, got None instead; make it anew with `entropie assess`."),
     ],
 )  # fmt: skip
 def test_bad_documents(folder, capsys, content, sentence):

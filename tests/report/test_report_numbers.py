@@ -94,7 +94,7 @@ def test_the_numbers_that_matter_are_shown(case):
             "verdict.profile.name",
             "verdict.profile.source",
             "verdict.profile.speaks_of",
-            "verdict.combined_risk.value",
+            "verdict.judged_risk.value",
             "verdict.sentence",
             "declared.attacker",
             "declared.population",

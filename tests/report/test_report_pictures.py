@@ -54,7 +54,7 @@ def test_gauge(document):
     assert (measured["value"], measured["low"], measured["high"]) == (
         1 - error["value"], 1 - error["high"], 1 - error["low"],
     )  # fmt: skip
-    assert combined == {"what": "combined", **document["verdict"]["combined_risk"]}
+    assert combined == {"what": "combined", **document["verdict"]["judged_risk"]}
     assert rows(spec, "rule", 1) == [{"what": "limit", "value": document["verdict"]["limit"]}]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -14,7 +13,7 @@ import click
 
 from entropie.cli import output
 from entropie.cli.engine import check_engine, engine_options, session
-from entropie.cli.gate import Gate, apply_gate, gate_options, verdict_text
+from entropie.cli.gate import apply_gate, gate_options, verdict_text
 from entropie.cli.options import COUNT, json_option
 from entropie.cli.summary import assessment_text
 from entropie.cli.windows import window_option
@@ -22,6 +21,7 @@ from entropie.cli.windows import window_option
 if TYPE_CHECKING:
     from entropie.assessment import Assessment
     from entropie.data.prepare import Prepared
+    from entropie.gate.judge import Gate
 
 _MATCHERS = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
 _DEMO_KNOWN_EVENTS = 5
@@ -120,7 +120,7 @@ def assess(
     check_engine(options["engine"], options["master"])
     if options["master"] is not None:
         _check_for_spark(converge, **options)
-    refuse_overwriting([Path(events)], [options["gate"].metrics])
+    refuse_overwriting([Path(events)], [options["gate"][1]])
     attack_options = {
         "matchers": matchers or _MATCHERS,
         "null_baseline": not no_null,
@@ -162,7 +162,7 @@ def _run(
     out: Path,
     seed: int,
     threads: int | None,
-    gate: Gate,
+    gate: tuple[Gate, Path | None],
     protect: float | None,
     no_report: bool,
     as_json: bool,
@@ -189,13 +189,13 @@ def _run(
         shared: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
         if master is not None:
             found = _on_spark(master, events, progress, attack_options, seed=seed, **reading)
-            gate.declared.check_population(max(found.users, found.input["users"]))
+            gate[0].check_people(max(found.users, found.input["users"]))
         else:
             source = events() if callable(events) else events
             prepared = prepare(source, threads=threads, progress=progress, **reading)
             if callable(events):
                 prepared.input_facts["source"] = name
-            gate.declared.check_population(max(prepared.split.train.users, prepared.input_facts["users"]))
+            gate[0].check_people(max(prepared.split.train.users, prepared.input_facts["users"]))
             found = assess_prepared(prepared, begun=begun, **attack_options, **shared)
         document = found.to_json()
         document["provenance"]["command"] = shlex.join(["entropie", *sys.argv[1:]])
@@ -279,11 +279,10 @@ def _by_window(
 
 def _write(document: dict[str, Any], out: Path, *, report: bool) -> list[str]:
     """Write the document and its page; return where they are."""
-    from entropie.atomic import replacing
+    from entropie.document import write
 
     out.mkdir(parents=True, exist_ok=True)
-    with replacing(out / "assessment.json") as hidden:
-        hidden.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write(out / "assessment.json", document)
     numbers = f"All numbers: {out / 'assessment.json'}"
     if not report:
         return [numbers]

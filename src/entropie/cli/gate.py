@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,30 +11,16 @@ import click
 
 from entropie.cli import output
 from entropie.cli.options import COUNT, FILE, json_option
-from entropie.gate.profiles import OWN, PROFILES
+from entropie.gate.profiles import PROFILES
 
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison, Side
-    from entropie.gate.declared import Declared
-    from entropie.gate.profiles import Measure, Profile
-    from entropie.gate.waiver import Waiver
+    from entropie.gate.judge import Gate
 
 _NAMES = (
-    "profile", "limit", "limit_name", "fail_on", "waiver", "declared", "attacker", "population", "context",
+    "profile", "limit", "limit_name", "fail_on", "waiver", "attacker", "population", "context",
     "attempt_probability", "review_date", "metrics",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """The gate's options, read and checked before any work begins."""
-
-    profile: Profile | None
-    measure: Measure | None
-    declared: Declared
-    waiver: Waiver | None
-    review: datetime.date | None
-    metrics: Path | None
 
 
 def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +39,11 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _options() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
     return [
-        click.option("--profile", type=click.Choice(list(PROFILES)), help="Judge the risk against this limit."),
+        click.option(
+            "--profile",
+            type=click.Choice(list(PROFILES), case_sensitive=False),
+            help="Judge the risk against this limit.",
+        ),
         click.option("--limit", type=float, metavar="SHARE", help="Judge it against a limit of your own, such as 0.1."),
         click.option("--limit-name", metavar="TEXT", help="Where the limit of your own comes from."),
         click.option(
@@ -64,7 +52,6 @@ def _options() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
             help="Judge the average over the people assessed, or the most exposed. [what the profile speaks of]",
         ),
         click.option("--waiver", type=FILE, metavar="FILE", help="Waiver for a limit that is not met (TOML)."),
-        click.option("--declared", type=FILE, metavar="FILE", help="The four declarations below in a file (TOML)."),
         click.option("--attacker", metavar="TEXT", help="Declare who might try."),
         click.option("--population", type=COUNT, metavar="N", help="Declare how many people there are to tell apart."),
         click.option("--context", metavar="TEXT", help="Declare how the data are released."),
@@ -74,82 +61,30 @@ def _options() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
     ]  # fmt: skip
 
 
-def read_gate(
-    *,
-    profile: str | None,
-    limit: float | None,
-    limit_name: str | None,
-    fail_on: Measure | None,
-    waiver: Path | None,
-    declared: Path | None,
-    review_date: str | None,
-    metrics: Path | None,
-    **statements: Any,
-) -> Gate:
+def read_gate(*, metrics: Path | None, review_date: str | None, **limits: Any) -> tuple[Gate, Path | None]:
     """Read and check the gate's options and files."""
     from entropie.atomic import refuse_overwriting
-    from entropie.errors import InvalidInput, InvalidParameter
-    from entropie.gate.declared import NOTHING_DECLARED, read_declared
-    from entropie.gate.review import parse_date
-    from entropie.gate.waiver import read_waiver
+    from entropie.errors import InvalidInput
+    from entropie.gate.judge import Gate
+    from entropie.request import Limits, converted
 
-    held = _profile(profile, limit, limit_name, fail_on)
-    if held is None and (waiver is not None or fail_on is not None):
-        raise InvalidParameter("Options --fail-on and --waiver need a limit: name one with --profile or --limit.")
-    refuse_overwriting([waiver, declared], [metrics])
+    refuse_overwriting([limits["waiver"]], [metrics])
     if metrics is not None and not metrics.parent.is_dir():
         raise InvalidInput(f"Output {metrics} cannot be written: the folder {metrics.parent} does not exist.")
-    stated = NOTHING_DECLARED if declared is None else read_declared(declared)
-    return Gate(
-        profile=held,
-        measure=fail_on,
-        declared=stated.updated(**statements),
-        waiver=None if waiver is None else read_waiver(waiver),
-        review=None if review_date is None else parse_date("--review-date", review_date),
-        metrics=metrics,
-    )
+    review = None if review_date is None else converted("review_date", "date", review_date)
+    return Gate.of(Limits(review_date=review, **limits)), metrics
 
 
-def _profile(name: str | None, limit: float | None, title: str | None, measure: Measure | None) -> Profile | None:
-    from entropie.errors import InvalidParameter
-    from entropie.gate.profiles import own_profile, profile_named
-
-    if name is not None and (limit is not None or title is not None):
-        raise InvalidParameter("Give either --profile or --limit with --limit-name, not both.")
-    if name is not None:
-        return profile_named(name)
-    if limit is None and title is None:
-        return None
-    if limit is None or title is None:
-        raise InvalidParameter(
-            "A limit of your own needs both --limit and --limit-name: a report must name its source."
-        )
-    if measure is None:
-        raise InvalidParameter("A limit of your own needs --fail-on average or worst: say which risk it is for.")
-    return own_profile(limit, title, measure)
-
-
-def apply_gate(document: dict[str, Any], gate: Gate) -> tuple[dict[str, Any], int]:
+def apply_gate(document: dict[str, Any], gate: tuple[Gate, Path | None]) -> tuple[dict[str, Any], int]:
     """The document with declarations, verdict and review date, and the exit code; writes the metrics asked for."""
+    from entropie.gate.judge import exit_code
     from entropie.gate.metrics import write_metrics
-    from entropie.gate.review import review_date
-    from entropie.gate.verdict import judge
 
-    today = datetime.datetime.now(datetime.UTC).date()
-    gate.declared.check_population(max(document["users"], document["input"].get("users", 0)))
-    verdict = None
-    if gate.profile is not None:
-        verdict = judge(document, gate.profile, gate.measure, gate.declared, gate.waiver, today=today)
-    waived_until = gate.waiver.expires if verdict is not None and verdict.waived and gate.waiver is not None else None
-    judged = {
-        **document,
-        "declared": gate.declared.to_json(),
-        "verdict": None if verdict is None else verdict.to_json(),
-        "review": {"date": review_date(document, gate.review, today, waived_until).isoformat()},
-    }
-    if gate.metrics is not None:
-        write_metrics(gate.metrics, judged)
-    return judged, 0 if verdict is None else verdict.exit_code
+    held, metrics = gate
+    judged = held.applied(document)
+    if metrics is not None:
+        write_metrics(metrics, judged)
+    return judged, exit_code(judged["verdict"])
 
 
 def verdict_text(document: dict[str, Any]) -> str:
@@ -157,19 +92,9 @@ def verdict_text(document: dict[str, Any]) -> str:
     verdict = document["verdict"]
     if verdict is None:
         return "No verdict: no limit was named (--profile)."
-    profile = verdict["profile"]
-    limit = f"{profile['title']} (own limit)" if profile["name"] == OWN else profile["name"]
-    waived = verdict["waiver"] is not None and verdict["waiver"]["applies"]
-    head = f"Verdict: {verdict['decision']}{', waived until ' + verdict['waiver']['expires'] if waived else ''}"
-    sentence = verdict["sentence"].removeprefix(verdict["decision"]).removeprefix(":").lstrip()
-    return "\n".join(
-        [
-            head,
-            output.paragraph(sentence[0].upper() + sentence[1:]),
-            output.paragraph(f"Limit: {limit}. Source: {profile['source']}."),
-            f"Review by {document['review']['date']}.",
-        ]
-    )
+    lines = [verdict["headline"], verdict["sentence"], *verdict["rests_on"]]
+    source = f"Source of the limit: {verdict['profile']['source']}."
+    return "\n".join([*map(output.paragraph, [*lines, source]), f"Review by {document['review']['date']}."])
 
 
 @click.command()
@@ -181,7 +106,7 @@ def verdict_text(document: dict[str, Any]) -> str:
     default=0.0,
     show_default=True,
     metavar="SHARE",
-    help="Put up with so many more people named rightly, as a share of those assessed.",
+    help="Accept so many more people re-identified, as a share of those assessed.",
 )
 @click.option(
     "--strict", is_flag=True, help="Exit with 3 where the interval does not tell, or the two cannot be compared. [0]"
@@ -196,10 +121,10 @@ def compare(old: Path, new: Path, tolerance_error: float, strict: bool, as_json:
     \b
     entropie compare last-month/assessment.json this-month/assessment.json
     """
+    from entropie.document import read
     from entropie.gate.comparison import compare as compare_documents
-    from entropie.gate.documents import read_assessment
 
-    found = compare_documents(read_assessment(old), read_assessment(new), tolerance_error)
+    found = compare_documents(read(old), read(new), tolerance_error)
     if as_json:
         output.print_json(found.to_json())
     else:
@@ -212,7 +137,7 @@ def comparison_text(found: Comparison) -> str:
     risk, bits = found.risk_difference, found.pse_bits_difference
     rows = [
         [
-            "named rightly",
+            "re-identified",
             output.percent(found.old.risk.value),
             output.percent(found.new.risk.value),
             f"{_signed(risk.value * 100)} points",

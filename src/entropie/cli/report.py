@@ -24,13 +24,13 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     entropie report entropie-out/assessment.json
     """
     from entropie.atomic import refuse_overwriting
+    from entropie.document import read
     from entropie.drawing import available
-    from entropie.gate.documents import read_json
     from entropie.report import write_report
 
     out = out or assessment.parent / "report.html"
     refuse_overwriting([assessment], [out])
-    size_bytes = write_report(read_json("Document", assessment), out)
+    size_bytes = write_report(read(assessment), out)
     if as_json:
         output.print_json({"report": str(out), "size_bytes": size_bytes, "pictures": available()})
         return

@@ -15,94 +15,84 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from entropie.gate import documents
-from entropie.gate.documents import Document
-from entropie.gate.words import percent, plain_percent, points
-from entropie.measures.intervals import Interval
+from msgspec import field
+
+from entropie.document import BitsInterval, Count, Document, Part, ShareInterval, plain, typed
 from entropie.theory import checks
+from entropie.words import count, percent, points, stated
 
-__all__ = ["SCHEMA", "Comparison", "Outcome", "Side", "compare", "difference"]
+__all__ = ["SCHEMA", "Comparison", "Difference", "Outcome", "Side", "compare", "difference"]
 
-SCHEMA = "entropie.comparison/1"
+SCHEMA: Literal["entropie.comparison/1"] = "entropie.comparison/1"
 Outcome = Literal["risen", "fallen", "not risen", "undecided", "unchanged", "not comparable"]
 """risen: the whole interval is above the tolerance; fallen: the whole interval is below zero; not risen: no part of the
 interval is above the tolerance; undecided: the interval lies on both sides of it; unchanged: the same results of the
 same input; not comparable: another attack was made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Difference(Part, frozen=True):
+    """New minus old with the ends of the difference's interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Side(Part, frozen=True):
     """What is compared of one assessment."""
 
     source: str | None
     sha256: str | None
-    date: str | None
-    users: int
-    events: int
+    date: str
+    users: Count
+    events: Count
     matcher: str
-    chosen_among: int
-    risk: Interval
-    pse_bits: Interval
-    pse_bits_over: bool
+    risk: ShareInterval = field(name="identification_risk")
+    pse_bits: BitsInterval
+    pse_bits_over: bool = field(name="pse_bits_are_lower_bound")
     pie_bits: float
 
     @classmethod
     def of(cls, document: Document) -> Side:
         """Read it out of an assessment's document."""
-        index = documents.strongest(document)
-        bits = documents.score_bits(document)
-        facts = documents.entry(document, "input")
         return cls(
-            source=facts.get("source"),
-            sha256=facts.get("sha256"),
-            date=document.get("provenance", {}).get("date"),
-            users=int(documents.number(document, "users")),
-            events=int(documents.number(document, "events")),
-            matcher=str(documents.entry(document, "attacks", index, "matcher")),
-            chosen_among=int(documents.number(document, "headline", "chosen_among")),
-            risk=documents.average_risk(document),
-            pse_bits=bits.shown,
-            pse_bits_over=bits.over,
-            pie_bits=documents.number(document, "pie_bits"),
+            source=document.input.source,
+            sha256=document.input.sha256,
+            date=document.provenance.date.isoformat(),
+            users=document.users,
+            events=document.events,
+            matcher=document.best.matcher,
+            risk=document.headline.risk,
+            pse_bits=document.best.pse_bits.shown,
+            pse_bits_over=document.best.pse_bits.over,
+            pie_bits=document.pie_bits,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "source": self.source,
-            "sha256": self.sha256,
-            "date": self.date,
-            "users": self.users,
-            "events": self.events,
-            "matcher": self.matcher,
-            "identification_risk": self.risk.to_json(),
-            "pse_bits": self.pse_bits.to_json(),
-            "pse_bits_are_lower_bound": self.pse_bits_over,
-            "pie_bits": self.pie_bits,
-        }
 
+class Comparison(Part, frozen=True):
+    """New minus old: shares of people re-identified, and bits.
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """New minus old: shares of people named rightly, and bits.
-
+    tolerance             largest rise of the risk that is accepted, a share of people
     risk_level            what the interval of the risk's difference is: '95 %', or 'at least 95 %'
-    pse_bits_difference   None where either side's bits are more than its data can show
+    pse_bits_difference   null where either side's bits are more than its data can show
     """
 
+    schema: Literal["entropie.comparison/1"]
     old: Side
     new: Side
-    tolerance: float
-    risk_difference: Interval
-    risk_level: str
-    pse_bits_difference: Interval | None
+    same_input: bool
+    tolerance: float = field(name="tolerance_error")
+    risk_difference: Difference
+    risk_level: Literal["95 %", "at least 95 %"]
+    error_difference: Difference
+    pse_bits_difference: Difference | None
     pie_bits_difference: float
     outcome: Outcome
     sentence: str
     assumption: str
-    warnings: tuple[str, ...]
+    warnings: list[str]
 
     def exit_code(self, strict: bool = False) -> int:
         """1 the risk has risen; 3 undecided or not comparable, where that is asked for; else 0."""
@@ -112,55 +102,50 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of `entropie compare`."""
-        risk, bits = self.risk_difference, self.pse_bits_difference
-        return {
-            "schema": SCHEMA,
-            "old": self.old.to_json(),
-            "new": self.new.to_json(),
-            "same_input": _same_input(self.old, self.new),
-            "tolerance_error": self.tolerance,
-            "risk_difference": risk.to_json(),
-            "risk_level": self.risk_level,
-            "error_difference": {"value": 0.0 - risk.value, "low": 0.0 - risk.high, "high": 0.0 - risk.low},
-            "pse_bits_difference": None if bits is None else bits.to_json(),
-            "pie_bits_difference": self.pie_bits_difference,
-            "outcome": self.outcome,
-            "sentence": self.sentence,
-            "assumption": self.assumption,
-            "warnings": list(self.warnings),
-        }
+        return plain(self)
 
 
-def compare(old: Document, new: Document, tolerance: float = 0.0) -> Comparison:
-    """Compare two assessments' documents; a rise of the risk up to `tolerance` (a share of people) is put up with."""
+def compare(old: dict[str, Any], new: dict[str, Any], tolerance: float = 0.0) -> Comparison:
+    """Compare two assessments' plain documents; a rise of the risk by up to `tolerance` (a share) is accepted."""
     rule = "a share of people from 0 to below 1"
     checks.real_number("tolerance_error", tolerance, rule, 0.0, math.nextafter(1.0, 0.0))
-    before, after = Side.of(old), Side.of(new)
-    same = _results(old) == _results(new)
-    risk = Interval(0.0, 0.0, 0.0) if same else difference(before.risk, after.risk)
-    level = "at least 95 %" if max(before.chosen_among, after.chosen_among) > 1 else "95 %"
-    hindrances, caveats = _hindrances(old, new), _caveats(old, new, before, after, same)
-    outcome = _outcome(risk, tolerance)
-    if same:
+    pair = _Pair(typed(old), typed(new), same=_results(old) == _results(new))
+    before, after = Side.of(pair.old), Side.of(pair.new)
+    risk = Difference(0.0, 0.0, 0.0) if pair.same else difference(before.risk, after.risk)
+    hindrances, caveats = pair.hindrances(), pair.caveats()
+    outcome: Outcome = _outcome(risk, tolerance)
+    if pair.same:
         outcome = "unchanged"
     elif hindrances:
         outcome = "not comparable"
     return Comparison(
+        schema=SCHEMA,
         old=before,
         new=after,
+        same_input=pair.same_input,
         tolerance=tolerance,
         risk_difference=risk,
-        risk_level=level,
-        pse_bits_difference=_bits_difference(before, after, same),
+        risk_level=pair.level,
+        error_difference=Difference(0.0 - risk.value, 0.0 - risk.high, 0.0 - risk.low),
+        pse_bits_difference=_bits_difference(before, after, pair.same),
         pie_bits_difference=after.pie_bits - before.pie_bits,
         outcome=outcome,
-        sentence=_sentence(before, after, risk, level, outcome, tolerance, [*hindrances, *caveats]),
-        assumption=_assumption(before, after, same),
-        warnings=tuple(warning.sentence for warning in (*hindrances, *caveats)),
+        sentence=pair.sentence(risk, outcome, tolerance, [*hindrances, *caveats]),
+        assumption=pair.assumption,
+        warnings=[warning.sentence for warning in (*hindrances, *caveats)],
     )
 
 
-def difference(old: Interval, new: Interval) -> Interval:
+class _Ends(Protocol):
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+def difference(old: _Ends, new: _Ends) -> Difference:
     """New minus old with the interval of the module's docstring.
 
     An end on the wrong side of its own value counts as no uncertainty on that side.
@@ -168,10 +153,10 @@ def difference(old: Interval, new: Interval) -> Interval:
     value = new.value - old.value
     below = math.hypot(max(0.0, new.value - new.low), max(0.0, old.high - old.value))
     above = math.hypot(max(0.0, new.high - new.value), max(0.0, old.value - old.low))
-    return Interval(value, value - below, value + above)
+    return Difference(value, value - below, value + above)
 
 
-def _outcome(risk: Interval, tolerance: float) -> Outcome:
+def _outcome(risk: Difference, tolerance: float) -> Outcome:
     if risk.low > tolerance:
         return "risen"
     if risk.high < 0.0:
@@ -179,66 +164,17 @@ def _outcome(risk: Interval, tolerance: float) -> Outcome:
     return "not risen" if risk.high <= tolerance else "undecided"
 
 
-def _bits_difference(old: Side, new: Side, same: bool) -> Interval | None:
+def _bits_difference(old: Side, new: Side, same: bool) -> Difference | None:
     if same:
-        return Interval(0.0, 0.0, 0.0)
+        return Difference(0.0, 0.0, 0.0)
     return None if old.pse_bits_over or new.pse_bits_over else difference(old.pse_bits, new.pse_bits)
 
 
-def _results(document: Document) -> dict[str, Any]:
+def _results(document: Mapping[str, Any]) -> dict[str, Any]:
     """What makes two assessments the same: what was assessed, how, and with which results; not when or from where."""
-    facts = {name: value for name, value in documents.entry(document, "input").items() if name != "source"}
+    facts = {name: value for name, value in document["input"].items() if name != "source"}
     kept = ("split", "users", "items", "events", "attacks", "strongest", "headline", "pie_bits")
-    return {"input": facts, **{name: document.get(name) for name in kept}}
-
-
-def _sentence(
-    old: Side,
-    new: Side,
-    risk: Interval,
-    level: str,
-    outcome: Outcome,
-    tolerance: float,
-    warnings: Sequence[_Warning],
-) -> str:
-    if outcome == "unchanged":
-        told = [warning.sentence for warning in warnings]
-        unchanged = f"The share of people named rightly is {percent(old.risk.value)} in both."
-        return " ".join([*told, "Unchanged: both are the same results of the same input.", unchanged])
-    shown = f"{points(risk.value)} ({level} interval {risk.low * 100:+.2f} to {risk.high * 100:+.2f})"
-    moved = (
-        f"The share of people named rightly went from {percent(old.risk.value)} to {percent(new.risk.value)}: {shown}."
-    )
-    bound = f"the {plain_percent(tolerance)} of people put up with" if tolerance else "zero"
-    verdicts = {
-        "risen": f"The risk has risen: the whole interval is above {bound}.",
-        "fallen": "The risk has fallen: the whole interval is below zero.",
-        "not risen": f"No rise: no part of the interval is above {bound}.",
-        "undecided": f"No rise shown, and none ruled out: the interval lies on both sides of {bound}.",
-        "not comparable": "Whether the risk rose cannot be told from two different attacks.",
-    }
-    topics = "; ".join(warning.topic for warning in warnings if warning.topic)
-    begin = "Not comparable: " if outcome == "not comparable" else "Read with care: "
-    return f"{begin + topics + '. ' if topics else ''}{moved} {verdicts[outcome]}"
-
-
-def _same_input(old: Side, new: Side) -> bool:
-    return old.sha256 is not None and old.sha256 == new.sha256
-
-
-def _assumption(old: Side, new: Side, same: bool) -> str:
-    if same:
-        return "The same people were attacked in the same way, so that the difference is zero and has no interval."
-    base = "The intervals of the differences take the two results for independent"
-    if _same_input(old, new):
-        return (
-            f"{base}. Both are of the same input, so of the same people: results on the same people mostly rise and "
-            f"fall together, and then these intervals are wider than need be."
-        )
-    return (
-        f"{base}, as they are for different people. Where many people are in both inputs, the results mostly rise and "
-        f"fall together, and then these intervals are wider than need be."
-    )
+    return {"input": facts, **{name: document[name] for name in kept}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,75 +186,111 @@ class _Warning:
 
 
 _SPLIT = {
-    "rule": "how events are divided into known and attacked",
+    "rule": "how events are split into known and attacked",
     "knowledge": "what the attacker knows",
     "train_events": "the number of events the attacker knows",
     "target_events": "the number of events attacked",
 }
 _INPUT = {
     "min_events": "the least number of events of a person",
-    "min_rating": "the lowest rating kept",
     "sampled_users": "the number of people sampled",
 }
-_MECHANISM = (
-    "the attack does not know the mechanism and understates the risk; what the mechanism promises is told by "
-    "`entropie guarantee`"
-)
+_MECHANISM = "the attack does not know the mechanism and understates the risk; see `entropie guarantee`"
 
 
-def _hindrances(old: Document, new: Document) -> list[_Warning]:
-    """What makes them two different attacks, so that no difference of theirs is a change of the data's risk."""
-    found = _differing(old, new, "split", _SPLIT)
-    if documents.obfuscated(old) != documents.obfuscated(new):
-        which = "old" if documents.obfuscated(old) else "new"
-        found.append(
-            _Warning(
-                f"only the {which} data are reports of a mechanism, and the attack on them understates the risk",
-                f"Not the same attack: only the {which} data are reports of a mechanism; {_MECHANISM}.",
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two assessments; `same` where they are the same results of the same input."""
+
+    old: Document
+    new: Document
+    same: bool
+
+    @property
+    def same_input(self) -> bool:
+        return self.old.input.sha256 is not None and self.old.input.sha256 == self.new.input.sha256
+
+    @property
+    def level(self) -> Literal["95 %", "at least 95 %"]:
+        chosen_among = max(self.old.headline.chosen_among, self.new.headline.chosen_among)
+        return "at least 95 %" if chosen_among > 1 else "95 %"
+
+    @property
+    def assumption(self) -> str:
+        if self.same:
+            return "The same people were attacked in the same way: the difference is zero and has no interval."
+        wider = "results on the same people mostly rise and fall together, so these intervals are wider than necessary"
+        if self.same_input:
+            return f"The intervals take the two results for independent. Both are of the same people: {wider}."
+        return f"The intervals take the two results for independent. Where many people are in both inputs, {wider}."
+
+    def sentence(self, risk: Difference, outcome: Outcome, tolerance: float, warnings: Sequence[_Warning]) -> str:
+        before, after = percent(self.old.headline.risk.value), percent(self.new.headline.risk.value)
+        if outcome == "unchanged":
+            unchanged = f"Unchanged: the same results of the same input; {before} of people are re-identified in both."
+            return " ".join([*(warning.sentence for warning in warnings), unchanged])
+        ends = f"{self.level} CI {points(risk.low).removesuffix(' points')} to {points(risk.high)}"
+        moved = f"{after} of people are re-identified, before {before}: {points(risk.value)} ({ends})."
+        bound = f"the accepted {stated(tolerance)} of people" if tolerance else "zero"
+        meaning = {
+            "risen": f"The risk has risen: the whole interval is above {bound}.",
+            "fallen": "The risk has fallen: the whole interval is below zero.",
+            "not risen": f"No rise: no part of the interval is above {bound}.",
+            "undecided": f"No rise shown, and none ruled out: the interval lies on both sides of {bound}.",
+            "not comparable": "Two different attacks do not show whether the risk rose.",
+        }
+        topics = "; ".join(warning.topic for warning in warnings if warning.topic)
+        begin = "Not comparable: " if outcome == "not comparable" else "Read with care: "
+        return f"{begin + topics + '. ' if topics else ''}{moved} {meaning[outcome]}"
+
+    def hindrances(self) -> list[_Warning]:
+        """What makes them two different attacks, so that no difference of theirs is a change of the data's risk."""
+        warnings = _differing(self.old.split, self.new.split, "split", _SPLIT)
+        if self.old.input.obfuscated != self.new.input.obfuscated:
+            topic = f"only the {'old' if self.old.input.obfuscated else 'new'} data are reports of a mechanism"
+            warnings.append(
+                _Warning(f"{topic}, so their risk is understated", f"Not the same attack: {topic}; {_MECHANISM}.")
             )
-        )
-    return found
+        return warnings
 
-
-def _caveats(old: Document, new: Document, before: Side, after: Side, same: bool) -> list[_Warning]:
-    """What is to be known before relying on the difference."""
-    found = []
-    if documents.obfuscated(old) and documents.obfuscated(new):
-        found.append(
-            _Warning(
-                "both are reports of a mechanism, and the attack on them understates the risk",
-                f"Both data are reports of a mechanism; {_MECHANISM}.",
+    def caveats(self) -> list[_Warning]:
+        """What is to be known before relying on the difference."""
+        old, new = self.old, self.new
+        warnings = []
+        if old.input.obfuscated and new.input.obfuscated:
+            topic = "both data are reports of a mechanism"
+            warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
+        warnings += _differing(old.input, new.input, "input", _INPUT)
+        matchers = [sorted(attack.matcher for attack in document.attacks) for document in (old, new)]
+        if matchers[0] != matchers[1]:
+            shown = f"{', '.join(matchers[0])}; now {', '.join(matchers[1])}"
+            warnings.append(_Warning("the matchers differ", f"Not the same attack: the matchers differ ({shown})."))
+        if old.users != new.users:
+            harder = "harder" if new.users > old.users else "easier"
+            counts = f"the number of people differs ({count(old.users)}, now {count(new.users)})"
+            warnings.append(
+                _Warning(counts, f"T{counts[1:]}: for that reason alone it became {harder} to re-identify one of them.")
             )
-        )
-    found += _differing(old, new, "input", _INPUT)
-    matchers = [sorted(attack["matcher"] for attack in document["attacks"]) for document in (old, new)]
-    if matchers[0] != matchers[1]:
-        shown = f"{', '.join(matchers[0])}; now {', '.join(matchers[1])}"
-        found.append(_Warning("the matchers differ", f"Not the same attack: the matchers differ ({shown})."))
-    if before.users != after.users:
-        harder = "harder" if after.users > before.users else "easier"
-        counts = f"the number of people differs ({before.users:,}, now {after.users:,})"
-        found.append(_Warning(counts, f"T{counts[1:]}: naming one of them became {harder} for that reason alone."))
-    over = [when for when, side in (("old", before), ("new", after)) if side.pse_bits_over]
-    if over and not same:
-        found.append(
-            _Warning(
-                None,
-                f"The scores of the {' and the '.join(over)} assessment carry more bits than its data can show: the "
-                f"bits are a lower bound, and their difference cannot be told.",
+        over = [when for when, document in (("old", old), ("new", new)) if document.best.pse_bits.over]
+        if over and not self.same:
+            warnings.append(
+                _Warning(
+                    None,
+                    f"The scores of the {' and the '.join(over)} assessment carry more bits than its data can show: "
+                    f"the bits are a lower bound, and their difference is not known.",
+                )
             )
-        )
-    return found
+        return warnings
 
 
-def _differing(old: Document, new: Document, section: str, names: Mapping[str, str]) -> list[_Warning]:
-    found = []
+def _differing(old: object, new: object, section: str, names: Mapping[str, str]) -> list[_Warning]:
+    warnings = []
     for name, meaning in names.items():
-        was, now = (document.get(section, {}).get(name) for document in (old, new))
+        was, now = (getattr(part, name) for part in (old, new))
         if was != now:
             shown = f"{meaning} differs ({section}.{name} {_said(was)}, now {_said(now)})"
-            found.append(_Warning(f"{meaning} differs", f"Not the same attack: {shown}."))
-    return found
+            warnings.append(_Warning(f"{meaning} differs", f"Not the same attack: {shown}."))
+    return warnings
 
 
 def _said(value: object) -> str:

@@ -4,55 +4,51 @@ from __future__ import annotations
 
 import math
 
-from entropie.gate import documents
-from entropie.gate.documents import Document
+from entropie.document import Document
+from entropie.measures.best import level_among
 from entropie.measures.intervals import share_interval
 from entropie.measures.special import normal_quantile
+from entropie.words import count, plural
 
-__all__ = ["MOST_PEOPLE", "assessed_sentence", "people_needed"]
+__all__ = ["MOST_PEOPLE", "assessed_statement", "headline_level", "people_needed"]
 
 MOST_PEOPLE = 10**9
 """A decision that needs more people than this is out of reach."""
 
 
-def assessed_sentence(document: Document) -> str:
-    """How many of how many people were assessed, and why the others were not."""
-    people = int(documents.number(document, "users"))
-    facts = documents.entry(document, "input")
-    total = facts.get("users")
-    if not isinstance(total, int) or total < people:
-        return f"Assessed were {people:,} people."
+def assessed_statement(document: Document) -> str:
+    """How many of how many people were assessed, and why the others were excluded."""
+    people, total = document.users, document.input.users
+    if total is None or total < people:
+        return f"{plural(people, 'person was', 'people were')} assessed."
     if total == people:
-        return f"Assessed were all {people:,} people in the data."
-    left_out = _left_out(document, total)
-    others = total - people
-    if sum(left_out.values()) != others:
-        reasons = "were not assessed"
-    elif len(left_out) == 1:
-        (reason,) = left_out
-        reasons = f"{reason} and were not assessed"
-    else:
-        each = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items())
-        reasons = f"were not assessed ({each})"
-    others_said = f"the other {others:,} {reasons}: nothing is said about their risk"
-    return f"Assessed were {people:,} of {total:,} people; {others_said}."
+        return f"All {count(people)} people in the data were assessed."
+    excluded = _excluded(document, total)
+    shown = "; ".join(f"{count(number)} {reason}" for reason, number in excluded.items())
+    if sum(excluded.values()) != total - people:
+        shown = count(total - people)  # an account that does not add up is not repeated
+    return f"{count(people)} of {count(total)} people were assessed; excluded: {shown}. Their risk is not covered."
 
 
-def _left_out(document: Document, total: int) -> dict[str, int]:
+def _excluded(document: Document, total: int) -> dict[str, int]:
     """How many people each reason kept from being attacked."""
-    facts = document["input"]
-    few = facts.get("dropped_users") or 0
-    sampled = facts.get("sampled_users")
+    facts = document.input
+    sampled = facts.sampled_users
     counts = {
-        f"have fewer than {facts.get('min_events')} events": few,
-        "are not in the sample": 0 if sampled is None else total - few - sampled,
-        "have nothing to learn from or nothing to attack": document.get("split", {}).get("dropped_users") or 0,
+        f"with fewer than {facts.min_events} events": facts.dropped_users,
+        "not in the sample": 0 if sampled is None else total - facts.dropped_users - sampled,
+        "with nothing to learn from or nothing to attack": document.split.dropped_users,
     }
-    return {reason: count for reason, count in counts.items() if count}
+    return {reason: number for reason, number in counts.items() if number}
+
+
+def headline_level(document: Document) -> float:
+    """Level of the headline's intervals by themselves: all of the attacks chosen among share the 5 % of doubt."""
+    return level_among(document.headline.chosen_among)
 
 
 def people_needed(share: float, limit: float, level: float) -> int | None:
-    """The fewest people of whom `share` are named rightly that put Wilson's whole interval on one side of the limit.
+    """The fewest people, `share` of them re-identified, that put Wilson's whole interval on one side of the limit.
 
     With z the normal quantile of the level, the interval's end reaches the limit L at z^2 L (1 - L) / (share - L)^2
     people. None where the share is the limit itself, or so close that more than `MOST_PEOPLE` are needed.

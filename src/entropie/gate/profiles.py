@@ -1,20 +1,16 @@
-"""The limits a verdict may be held against: each has a name, a source, and says which risk it speaks of.
+"""The limits a verdict may be held against: each has a name, a source, and says which risk it is for.
 
 None of them is law, and none was written for traces of events. They are precedents: what custodians and agencies have
-put up with. Whoever sets a limit of her own names it and says which risk it is for.
+accepted. Whoever sets a limit of their own names it and says which risk it is for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from entropie.document import Measure, Profile
+from entropie.errors import InvalidParameter, option
 
-from entropie.errors import InvalidParameter
+__all__ = ["OWN", "PROFILES", "own_profile", "profile_named"]
 
-__all__ = ["OWN", "PROFILES", "Measure", "Profile", "SpeaksOf", "own_profile", "profile_named"]
-
-SpeaksOf = Literal["average", "maximum"]
-Measure = Literal["average", "worst"]
 OWN = "own"
 """The name of every limit that the user set."""
 
@@ -23,52 +19,6 @@ _CELL_SIZES = (
     "'Cell Size Precedents'; also K. El Emam and B. Malin, appendix B of Sharing Clinical Trial Data "
     "(Institute of Medicine, 2015)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A named limit.
-
-    name        what the command line calls it
-    title       what a reader calls it
-    limit       largest risk put up with, as a share: 0.09 is 9 %
-    speaks_of   'average': over all people; 'maximum': of any one person
-    source      where the limit comes from
-    note        what to know before using it
-    """
-
-    name: str
-    title: str
-    limit: float
-    speaks_of: SpeaksOf
-    source: str
-    note: str
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.limit < 1.0:
-            raise InvalidParameter.of("limit", "a share above 0 and below 1, such as 0.09", self.limit)
-        if not self.title.strip():
-            raise InvalidParameter("Parameter `limit_name` must not be empty: say where the limit comes from.")
-
-    @property
-    def measure(self) -> Measure:
-        """The measure that comes closest to what the profile speaks of."""
-        return "average" if self.speaks_of == "average" else "worst"
-
-    @property
-    def shown(self) -> str:
-        """What a sentence calls the limit."""
-        return f"{self.title}, own limit" if self.name == OWN else self.title
-
-    def to_json(self) -> dict[str, str | float]:
-        """The documented object inside a verdict."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "limit": self.limit,
-            "speaks_of": self.speaks_of,
-            "source": self.source,
-        }
 
 
 _SHIPPED = (
@@ -130,8 +80,8 @@ _SHIPPED = (
         speaks_of="average",
         source="ARX Data Anonymization Tool, default thresholds of its risk view (class ModelRisk)",
         note=(
-            "A program's default, not a recommendation; ARX sets it for the share of records named on average. Its "
-            "third default, at most 5 % of records above the highest risk, has no counterpart here."
+            "A program's default, not a recommendation; ARX sets it for the share of records re-identified on average. "
+            "Its third default, at most 5 % of records above the highest risk, has no counterpart here."
         ),
     ),
 )
@@ -141,17 +91,21 @@ PROFILES: dict[str, Profile] = {profile.name: profile for profile in _SHIPPED}
 
 
 def profile_named(name: str) -> Profile:
-    """The shipped profile of that name."""
-    if name not in PROFILES:
+    """The shipped profile of that name, in capitals or not."""
+    if name.lower() not in PROFILES:
         raise InvalidParameter(
             f"Parameter `profile` must be one of {', '.join(PROFILES)}, got {name!r} instead; "
-            f"a limit of your own goes with --limit."
+            f"a limit of your own goes with {option('limit')}."
         )
-    return PROFILES[name]
+    return PROFILES[name.lower()]
 
 
 def own_profile(limit: float, title: str, measure: Measure) -> Profile:
-    """A limit that the user set, for the measure she wants it held against."""
+    """A limit that the user set, for the measure they want it held against."""
+    if not 0.0 < limit < 1.0:
+        raise InvalidParameter.of("limit", "a share above 0 and below 1, such as 0.09 or 9%", limit)
+    if not title.strip():
+        raise InvalidParameter("Parameter `limit_name` must not be empty: say where the limit comes from.")
     return Profile(
         name=OWN,
         title=title.strip(),

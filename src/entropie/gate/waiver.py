@@ -4,82 +4,57 @@ from __future__ import annotations
 
 import datetime
 import os
-import re
-from dataclasses import dataclass
-from typing import Any
+import tomllib
+from pathlib import Path
+from typing import Annotated
 
+from msgspec import Meta
+
+from entropie.document import Part, Profile, Sha256, converted
 from entropie.errors import InvalidInput
-from entropie.gate.profiles import OWN, Profile
-from entropie.gate.toml import read_toml
+from entropie.gate.profiles import OWN
 
 __all__ = ["Waiver", "read_waiver"]
 
-_REQUIRED = ("reason", "expires", "granted_by", "profile")
+Text = Annotated[str, Meta(pattern=r"\S")]
 
 
-@dataclass(frozen=True, slots=True)
-class Waiver:
+class Waiver(Part, frozen=True):
     """Who waives which limit, why and until when (that day included).
 
     profile        name of the profile, or the title of a limit of the user's own
-    input_sha256   where given, the waiver is for this very input and no other
+    input_sha256   where given, the waiver is for this input and no other
     """
 
-    reason: str
+    reason: Text
     expires: datetime.date
-    granted_by: str
-    profile: str
-    input_sha256: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("reason", "granted_by", "profile"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip():
-                raise InvalidInput(f"The waiver's `{name}` must be a text that is not empty, got {value!r} instead.")
-        if not isinstance(self.expires, datetime.date) or isinstance(self.expires, datetime.datetime):
-            raise InvalidInput(
-                f"The waiver's `expires` must be a date such as 2027-01-31, got {self.expires!r} instead."
-            )
-        digest = self.input_sha256
-        if digest is not None and (not isinstance(digest, str) or not re.fullmatch(r"[0-9a-f]{64}", digest)):
-            raise InvalidInput(
-                f"The waiver's `input_sha256` must be 64 hexadecimal digits (input.sha256 of the assessment), "
-                f"got {digest!r} instead."
-            )
+    granted_by: Text
+    profile: Text
+    input_sha256: Sha256 | None = None
 
     def hindrance(self, profile: Profile, input_sha256: str | None, today: datetime.date) -> str | None:
         """Why the waiver does not hold, in a sentence; None where it does."""
         held = profile.title if profile.name == OWN else profile.name
         if today > self.expires:
             return f"The waiver granted by {self.granted_by} expired on {self.expires} and has no effect."
-        if self.profile != held:
+        if self.profile.lower() != held.lower():
             return f"The waiver is for the profile {self.profile!r}, not for {held!r}, and has no effect."
         if self.input_sha256 is not None and self.input_sha256 != input_sha256:
             return "The waiver is for another input (its SHA-256 differs) and has no effect."
         return None
 
-    def to_json(self, applies: bool, hindrance: str | None) -> dict[str, Any]:
-        """The documented object inside a verdict; `hindrance` says why it does not apply."""
-        return {
-            "reason": self.reason,
-            "expires": self.expires.isoformat(),
-            "granted_by": self.granted_by,
-            "applies": applies,
-            "reason_without_effect": hindrance,
-        }
-
 
 def read_waiver(path: str | os.PathLike[str]) -> Waiver:
     """The waiver in a TOML file."""
-    found = read_toml("Waiver", path, (*_REQUIRED, "input_sha256"), _REQUIRED)
-    if isinstance(found["expires"], str):
-        found["expires"] = _date(found["expires"])
-    return Waiver(**found)
-
-
-def _date(text: str) -> datetime.date | str:
-    """A date that was written between quotes."""
+    name = f"Waiver {path}"
     try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        return text  # refused by the waiver itself, with the rule
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidInput(f"{name} does not exist; check the name.") from None
+    except (IsADirectoryError, PermissionError):
+        raise InvalidInput(f"{name} cannot be read; name a file.") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not a text file in UTF-8.") from None
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
+        raise InvalidInput(f"{name} is not TOML: {problem}.") from None
+    return converted(values, Waiver, name, f"it needs {', '.join(Waiver.__struct_fields__[:4])}")

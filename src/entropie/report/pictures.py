@@ -62,7 +62,7 @@ def gauge(document: Document, width: int) -> list[Spec]:
         if document.value("verdict.measure") == "worst":
             rows.append({"what": "most exposed", **document.value("verdict.measured_risk")})
         if document.has("verdict.attempt_probability"):
-            rows.append({"what": "combined", **document.value("verdict.combined_risk")})
+            rows.append({"what": "combined", **document.value("verdict.judged_risk")})
         points.append({"what": "limit", "value": document.value("verdict.limit")})
     order = [row["what"] for row in rows] + [row["what"] for row in reversed(points)]
     y = ordered("what", None, order, ticks=False, domain=False, labelPadding=14)
