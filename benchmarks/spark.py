@@ -55,21 +55,26 @@ def peak_bytes(process: int | str = "self") -> int:
 def local(path: str, matcher: str) -> dict[str, Any]:
     """Read, build models, score all pairs and measure, as `assess` does on this machine."""
     from entropie.assessment import prepare
-    from entropie.attack.measured import AttackSpec, LocalEngine, Models
+    from entropie.attack.measured import Models
+    from entropie.engine.local import LocalEngine
+    from entropie.plan.plan import Counts, plan_of
+    from entropie.request import Attackers, Request, Source
 
     begun = time.perf_counter()
     prepared = prepare(path, **COLUMNS)
     read = time.perf_counter()
-    engine = LocalEngine.of(prepared.split)
+    request = Request(Source(), attackers=Attackers((matcher,), (), control=False))
+    engine = LocalEngine.of(prepared.split, request.run)
+    plan = plan_of(request, Counts.of(prepared.split))
     Models.of(matcher, prepared.split.train, prepared.split.target)
     built = time.perf_counter()
-    found = engine.measures([AttackSpec(matcher)])[0]
+    found = engine.execute(plan).attacks[0].measures
     done = time.perf_counter()
     models = built - read
     return {
         "read_seconds": read - begun,
         "models_seconds": models,
-        "scoring_seconds": done - built - models,  # `measures` builds the models once more
+        "scoring_seconds": done - built - models,  # `execute` builds the models once more
         "error": found.identification_error.value if found.identification_error else None,
         "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
@@ -97,7 +102,7 @@ def on_spark(path: str, matcher: str, block_users: int | None, memory: str | Non
     with tempfile.TemporaryDirectory() as folder, Standalone(Path(folder), workers=2, memory="3g") as cluster:
         os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 512m pyspark-shell"
         spark = connect(cluster.master, memory="2g")
-        options: dict[str, Any] = {**COLUMNS, "matchers": [matcher], "known_events": (), "null_baseline": False}
+        options: dict[str, Any] = {**COLUMNS, "matchers": [matcher], "known_events": (), "control": False}
         cut: dict[str, Any] = {"block_users": block_users, "memory": memory}
         begun = time.perf_counter()
         found = assess(path, spark=spark, progress=tell, **options, **cut)

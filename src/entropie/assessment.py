@@ -16,20 +16,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from entropie._version import __version__
-from entropie.attack.attackers import AttackerLevel, Attackers, KnownEvents, known_event_steps
 from entropie.attack.chance import dealt_anew
-from entropie.attack.features import length_histogram
 from entropie.attack.identifying import IdentifyingItems, identifying_items
 from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.measured import (
     Attack,
-    Engine,
-    LocalEngine,
     MostExposed,
-    attack_by_each,
     best_attack,
     most_exposed,
     strongest,
@@ -38,11 +32,15 @@ from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared, Rule, prepare_events
 from entropie.data.split import Knowledge, Split
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.engine.local import LocalEngine
+from entropie.errors import InvalidParameter
 from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import REPLICATES, Interval
 from entropie.notebook import html_table
+from entropie.plan.execution import AttackerLevel, KnownEvents, Outcome
+from entropie.plan.plan import Counts, plan_of
+from entropie.request import Attackers, Request, Run, Source, SplitRule
 from entropie.theory import checks
 
 __all__ = [
@@ -50,20 +48,16 @@ __all__ = [
     "Assessment",
     "Attack",
     "Rule",
-    "Run",
     "assembled",
     "assess",
     "assess_prepared",
     "assess_traces",
     "check_attack",
     "prepare",
-    "run_attacks",
 ]
 
 SCHEMA = "entropie.assessment/1"
 LARGEST_THREADS = 256
-MANY_PEOPLE = 20_000
-"""Beyond so many people weaker and stronger attackers are run only where asked for: each costs a whole attack."""
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
 
@@ -280,15 +274,14 @@ def assess_prepared(
     check_attack(matchers, seed, threads)
     split = prepared.split
     tell = progress or (lambda stage, share: None)
-    engine = LocalEngine.of(split, seed=seed, replicates=replicates, threads=threads, tell=tell)
-    run = run_attacks(
-        engine,
-        *length_histogram(split.train),
-        matchers=matchers,
-        knowledge=prepared.knowledge,
-        known_events=known_events,
-        null_baseline=null_baseline,
+    request = Request(
+        Source(),
+        split=SplitRule(knowledge=prepared.knowledge),
+        attackers=Attackers(tuple(matchers), None if known_events is None else tuple(known_events), null_baseline),
+        run=Run(seed, replicates, threads, progress=tell),
     )
+    engine = LocalEngine.of(split, request.run)
+    run = engine.execute(plan_of(request, Counts.of(split)))
     kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
     attacked = prepared.traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
@@ -309,37 +302,8 @@ def assess_prepared(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The attacks of an assessment: each matcher's, and those of weaker and stronger attackers."""
-
-    attacks: tuple[Attack, ...]
-    by_known_events: tuple[KnownEvents, ...]
-    attacker_levels: tuple[AttackerLevel, ...]
-
-
-def run_attacks(
-    engine: Engine,
-    lengths: NDArray[np.int64],
-    people: NDArray[np.int64],
-    *,
-    matchers: Sequence[str],
-    knowledge: Knowledge,
-    known_events: Sequence[int] | None,
-    null_baseline: bool,
-) -> Run:
-    """Let an engine run what an assessment asks for; people[i] people have lengths[i] events to learn from."""
-    users = int(people.sum())
-    if users < 2:
-        raise InvalidInput("An attack needs at least two people with enough events, there is one; lower --min-events.")
-    attacks = attack_by_each(engine, matchers, knowledge, null_baseline)
-    if known_events is None:
-        known_events = known_event_steps(lengths, people) if users <= MANY_PEOPLE else ()
-    return Run(attacks, *Attackers.beside(attacks, known_events).run(engine))
-
-
 def assembled(
-    run: Run,
+    run: Outcome,
     *,
     input_facts: dict[str, Any],
     split_facts: dict[str, Any],

@@ -204,7 +204,7 @@ def test_progress_tells_every_stage():
     )
     stages = list(dict.fromkeys(stage for stage, _ in seen))
     assert [stage for stage in stages if not stage.startswith("reading: ")] == [
-        *("attacking: visit", "permuted: visit", "attacking: bayes", "permuted: bayes"),
+        *("attacking: visit", "control: visit", "attacking: bayes", "control: bayes"),
         *("knowing 1: bayes", "knowing 2: bayes", "knowing 5: bayes", "knowing 10: bayes", "knowing all: bayes"),
     ]
     assert stages[0].startswith("reading: ")

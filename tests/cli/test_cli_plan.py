@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+LOCAL = ["--users", "20K", "--events-per-user", "30", "--items", "100K"]
 SIZES = ["--users", "100M", "--events", "10G", "--items", "50M"]
 
 
@@ -15,7 +16,8 @@ SIZES = ["--users", "100M", "--events", "10G", "--items", "50M"]
     ("name", "arguments"),
     [
         ("plan.txt", [*SIZES, "--executors", "200", "--memory", "32GB"]),
-        ("plan_hours.txt", [*SIZES, "--hours", "24", "--matcher", "visit", "--no-null"]),
+        ("plan_hours.txt", [*SIZES, "--hours", "24", "--matcher", "visit", "--no-control"]),
+        ("plan_local.txt", [*LOCAL, "--cores", "2", "--memory", "8GB"]),
         ("plan.json", [*SIZES, "--executors", "200", "--matcher", "visit", "--matcher", "bayes", "--json"]),
     ],
 )
@@ -61,7 +63,7 @@ def test_numbers_may_be_written_in_many_ways(entropie):
 def test_hours_find_the_executors_that_take_them(entropie):
     found = document(entropie, *SIZES, "--hours", "48", "--matcher", "visit")
     assert found["hours"]["total"] <= 48
-    executors = found["cluster"]["executors"]
+    executors = found["machines"]["executors"]
     assert document(entropie, *SIZES, "--executors", str(executors), "--matcher", "visit") == found
     fewer = document(entropie, *SIZES, "--executors", str(executors - 1), "--matcher", "visit")
     assert fewer["hours"]["total"] > 48
@@ -77,16 +79,18 @@ def test_more_people_per_event_cost_more(entropie):
     assert steep["people_per_event"] > flat["people_per_event"]
 
 
-def test_the_check_on_permuted_people_doubles_the_attacks(entropie):
-    with_null, without = (document(entropie, *SIZES, "--executors", "9", *more) for more in ([], ["--no-null"]))
-    assert (with_null["attacks"], without["attacks"]) == (12, 6)
-    assert with_null["core_hours"]["scoring"] == pytest.approx(2 * without["core_hours"]["scoring"])
+def test_the_control_doubles_the_attacks(entropie):
+    with_control, without = (document(entropie, *SIZES, "--executors", "9", *more) for more in ([], ["--no-control"]))
+    assert (with_control["attacks"], without["attacks"]) == (12, 6)
+    assert with_control["core_hours"]["scoring"] == pytest.approx(2 * without["core_hours"]["scoring"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (SIZES, "Give either --executors or --hours, not both and not neither."),
+        ([*SIZES, "--engine", "spark"], "Give either --executors or --hours, not both and not neither."),
+        ([*SIZES, "--engine", "local", "--hours", "2"], "Options --executors and --hours go with --engine spark, and only there."),
+        ([*SIZES, "--matcher", "magic"], "Option --matcher must be one of markov, visit, tfidf, cosine, bayes, pitman_yor, got 'magic' instead."),
         ([*SIZES, "--executors", "2", "--hours", "2"], "Give either --executors or --hours, not both and not neither."),
         (["--users", "5", "--items", "5", "--executors", "2"], "Give either --events or --events-per-user, not both and not neither."),
         (["--users", "1", "--events", "9", "--items", "5", "--executors", "2"], "Option --users must be a whole number from 2 to 1000000000000000000, got 1 instead."),
@@ -95,14 +99,43 @@ def test_the_check_on_permuted_people_doubles_the_attacks(entropie):
         ([*SIZES, "--executors", "2", "--distinct", "0"], "Option --distinct must be a share above 0 and at most 1, got 0.0 instead."),
         ([*SIZES, "--executors", "2", "--people-per-event", "5", "--zipf", "1"], "Give --people-per-event or --zipf, not both: the second is there to guess the first."),
         ([*SIZES, "--executors", "2", "--throughput", "0"], "Option --throughput must be a positive number of MB per second, got 0.0 instead."),
-        ([*SIZES, "--users", "many", "--executors", "2"], "Invalid value for '--users': 'many' is not a whole number such as 100M or 1e8 (K, M, G, T). Try 'entropie plan --help'."),
-        ([*SIZES, "--executors", "2", "--memory", "16XB"], "Invalid value for '--memory': '16XB' is not a whole number such as 16GB (K, M, G, T). Try 'entropie plan --help'."),
-        ([*SIZES, "--executors", "2.5"], "Invalid value for '--executors': '2.5' is not a whole number such as 100M or 1e8 (K, M, G, T). Try 'entropie plan --help'."),
+        ([*SIZES, "--users", "many", "--executors", "2"], "Invalid value for '--users': 'many' is not a whole number, such as 1000, 1e6 or 1.4M. Try 'entropie plan --help'."),
+        ([*SIZES, "--executors", "2", "--memory", "16XB"], "Invalid value for '--memory': '16XB' is not a size, such as 512MB or 4GB. Try 'entropie plan --help'."),
+        ([*SIZES, "--executors", "2.5"], "Invalid value for '--executors': '2.5' is not a whole number, such as 1000, 1e6 or 1.4M. Try 'entropie plan --help'."),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_sentence(entropie, arguments, sentence):
     ran = entropie("plan", *arguments)
     assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {sentence}\n")
+
+
+def test_the_plan_that_is_priced_is_the_plan_that_runs(entropie, tmp_path):
+    """On data where all people are alike, with the memory that the run is told: same attacks, same blocks."""
+    import numpy as np
+    import pyarrow as pa
+
+    import entropie as library
+    from entropie.assessment import prepare
+    from entropie.plan.plan import Counts, plan_of
+    from entropie.request import Attackers, Request, Run, Source
+
+    people, each = 700, 20
+    rng = np.random.default_rng(1)
+    events = pa.table({"user": np.repeat(np.arange(people), each), "item": rng.integers(0, 90, people * each)})
+    size = ["--users", str(people), "--events-per-user", str(each), "--items", "90", "--memory", "400KB"]
+    told = document(entropie, *size, "--matcher", "visit", "--cores", "2")
+    split = prepare(events, user="user", item="item").split
+    request = Request(Source(), attackers=Attackers(("visit",)), run=Run(threads=2, memory=400_000))
+    ran = plan_of(request, Counts.of(split))
+    assert (told["blocks"]["user_blocks"], told["blocks"]["target_splits"]) == (
+        ran.grid.user_blocks,
+        ran.grid.target_blocks,
+    )
+    assert ran.grid.user_blocks > 1
+    assert told["known_events"] == list(ran.known_events)
+    assert told["attacks"] == sum(map(len, ran.first_stage)) + len(ran.second_stage("visit"))
+    found = library.assess(events, user="user", item="item", matchers=["visit"], replicates=2)
+    assert [row.train_events for row in found.by_known_events[:-1]] == told["known_events"]
 
 
 def test_hours_that_no_cluster_reaches_are_code_1(entropie):
@@ -119,4 +152,4 @@ def test_spark_is_not_needed():
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "cells in" in ran.stdout
+    assert "cells" in ran.stdout

@@ -24,18 +24,21 @@ from entropie.attack.index import Extent
 from entropie.attack.matchers import MATCHERS, matcher, pitman_yor
 from entropie.attack.matchers.contract import usual_length
 from entropie.attack.matchers.pitman_yor import first_settings
-from entropie.attack.measured import AttackSpec, LocalEngine, Models, Training
+from entropie.attack.measured import Models
 from entropie.data.split import Split, halves_of, split_traces
 from entropie.data.traces import Traces
+from entropie.engine.local import LocalEngine
 from entropie.engine.spark import blocks as cluster_blocks
 from entropie.engine.spark import exchange, statistics
 from entropie.engine.spark import grid as cells
 from entropie.engine.spark.blocks import Block, opened_block, people_boxes
 from entropie.engine.spark.boxes import Box, in_boxes, opened
-from entropie.engine.spark.settings import Grid
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures
-from entropie.request import SplitRule
+from entropie.plan.attacks import AttackSpec, Training
+from entropie.plan.grid import Grid
+from entropie.plan.plan import Counts, Plan, plan_of
+from entropie.request import Attackers, Request, Run, Source, SplitRule
 
 HALVES = SplitRule("halves", "partial", None, None)
 Batches = list[pa.RecordBatch]
@@ -180,11 +183,10 @@ class Spread:
 
     def measures(self, split: Split, replicates: int) -> list[Measures]:
         """Everything from blocks to measures: models, units, own scores, pilot, cells, merged results."""
-        people = split.train.users
-        some = scoring.pilot_size(people) if scoring.needs_atoms(people, people) else 0
-        models = tuple(dict.fromkeys((spec.matcher, spec.training) for spec in self.specs))
         single = int(np.diff(split.target.offsets).max()) == 1
-        job = cells._Job(self.rule, self.grid, self.populations(split), models, self.specs, people, some, single)
+        plan = Plan(split.train.users, ("visit",), True, (), False, single, self.grid)
+        job = cells.Job(plan, self.rule, self.specs, self.populations(split), self.seed, replicates)
+        models = job.models
         blocks, splits = self.grid.user_blocks, self.grid.target_blocks
         by_block = [boxed(partial(cells._model_boxes, job=job), batches) for batches in self.gathered.values()]
         rows = [box for made in by_block for box in made]
@@ -203,8 +205,8 @@ class Spread:
                 for attack in job.attacks_of(box.key // blocks)
             ]
 
-        exchanged = [box for box in rows if box.side == cells._TARGETS and job.specs[box.key // blocks].exchanged]
-        met = [box for box in beside_attacks(users) if job.specs[box.key // blocks].exchanged]
+        exchanged = [box for box in rows if box.side == cells._TARGETS and job.specs[box.key // blocks].shuffled]
+        met = [box for box in beside_attacks(users) if job.specs[box.key // blocks].shuffled]
         own = partial(cells._owned, job=job, units=units)
         here = partial(cells._owned_here, job=job, units=units)
         owned = [box for made in by_block for box in boxed(here, batched(made))]
@@ -221,7 +223,7 @@ class Spread:
                     placed.append(box._replace(key=key, side=1 + attack))
         scored = self._each(partial(cells._cell, job=job, scales=scales), placed)
         merged = self._each(partial(cells._merge_boxes, job=job, scales=scales), scored)
-        last = partial(cells._measure_boxes, job=job, scales=scales, seed=self.seed, replicates=replicates)
+        last = partial(cells._measure_boxes, job=job, scales=scales)
         found = {
             batch.column("attack")[0].as_py(): pickle.loads(batch.column("measures")[0].as_py())
             for batches in by_key(merged).values()
@@ -269,6 +271,12 @@ RULES = [
 ]
 
 
+def on_one_machine(split: Split, specs: Sequence[AttackSpec], seed: int) -> list[Measures]:
+    engine = LocalEngine.of(split, Run(seed, replicates=5, threads=1))
+    plan = plan_of(Request(Source(), attackers=Attackers(("visit",), ())), Counts.of(split))
+    return [found.measures for found in engine.attacked(plan, specs)]
+
+
 SPECS = [
     AttackSpec(name, training, exchanged)
     for name in MATCHERS
@@ -292,7 +300,7 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
         assume(np.count_nonzero(np.diff(traces.offsets) > 1) > 1)
     split = split_traces(traces, rule)
     specs = data.draw(st.lists(st.sampled_from(SPECS), min_size=1, max_size=4, unique=True), label="specs")
-    grid = Grid(
+    grid = Grid.of(
         data.draw(cut_people(split.users, users), label="user bounds"),
         data.draw(cut_people(split.users, users), label="target bounds"),
     )
@@ -306,7 +314,7 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
         mock.patch.object(cells, "_PILOT_VALUES", tried),
         mock.patch.object(cluster_blocks, "LARGEST_BOX", data.draw(st.sampled_from([1 << 23, 300]), label="a box")),
     ):
-        expected = LocalEngine.of(split, seed=seed, replicates=5, threads=1).measures(specs)
+        expected = on_one_machine(split, specs, seed)
         found = Spread(traces, rule, grid, specs, cuts, seed).measures(split, 5)
     for spec, one, other in zip(specs, found, expected, strict=True):
         assert one.to_json() == other.to_json(), spec
@@ -319,9 +327,9 @@ def test_one_event_is_scored_as_on_the_short_way(values: int) -> None:
     traces = drawn_traces(4, 90, items=25, longest=30, timed=False)
     split = split_traces(traces, rule)
     specs = [spec for spec in SPECS if spec.matcher in ("markov", "visit", "bayes")]
-    grid = Grid(np.array([0, 40, 90]), np.array([0, 20, 33, 90]))
+    grid = Grid.of(np.array([0, 40, 90]), np.array([0, 20, 33, 90]))
     with mock.patch.object(scoring, "MAX_VALUES", values):
-        expected = LocalEngine.of(split, seed=1, replicates=5, threads=1).measures(specs)
+        expected = on_one_machine(split, specs, 1)
         found = Spread(traces, rule, grid, specs, [10], 1).measures(split, 5)
     for spec, one, other in zip(specs, found, expected, strict=True):
         assert one.to_json() == other.to_json(), spec
@@ -330,7 +338,7 @@ def test_one_event_is_scored_as_on_the_short_way(values: int) -> None:
 def test_people_to_tune_on_are_chosen_among_all_blocks() -> None:
     traces = drawn_traces(4, 160, items=25, longest=30, timed=True)
     split = split_traces(traces, HALVES)
-    grid = Grid(np.array([0, 7, 120, 160]), np.array([0, 160]))
+    grid = Grid.of(np.array([0, 7, 120, 160]), np.array([0, 160]))
     specs = [AttackSpec("pitman_yor")]
     with mock.patch.object(pitman_yor, "TUNING_USERS", (50, 60)):
         expected = matcher("pitman_yor").population(split.train, split.target).settings
@@ -345,12 +353,12 @@ def test_a_law_with_atoms_and_wide_cells_does_not_depend_on_the_grid(timed: bool
     """Beyond 512 people a pilot looks for frequent scores, and cells of the law grow: all constants as they are."""
     traces = drawn_traces(11, 800, items=60, longest=40, timed=timed)
     split = split_traces(traces, HALVES)
-    outcome = Models.of("tfidf", split.train, split.target).attack(threads=1)
+    outcome = Models.of("tfidf", split.train, split.target).attack(Run(threads=1))
     assert outcome.grid > 0
     assert outcome.law.counts.max() > outcome.law.impostors / 256
     specs = [AttackSpec(name, None, exchanged) for name in ("tfidf", "pitman_yor") for exchanged in (False, True)]
-    grid = Grid(np.array([0, 37, 600, 800]), np.array([0, 3, 250, 798, 800]))
-    expected = LocalEngine.of(split, seed=3, replicates=5, threads=1).measures(specs)
+    grid = Grid.of(np.array([0, 37, 600, 800]), np.array([0, 3, 250, 798, 800]))
+    expected = on_one_machine(split, specs, 3)
     found = Spread(traces, HALVES, grid, specs, [100, 100, 411], 3).measures(split, 5)
     for spec, one, other in zip(specs, found, expected, strict=True):
         assert one.to_json() == other.to_json(), spec

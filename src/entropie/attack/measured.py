@@ -1,42 +1,30 @@
-"""One attack from split traces to its measures: the step that every assessment repeats, and who takes it.
-
-An assessment says which attacks it wants; an engine runs them. The local one is here; a cluster may be another.
-"""
+"""One attack from split traces to its measures, on one machine; and the strongest of several."""
 
 from __future__ import annotations
 
-import time as clock
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.chance import by_content, exchanged_targets
 from entropie.attack.features import Matching
 from entropie.attack.matchers import matcher
 from entropie.attack.scoring import AttackOutcome
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import attack_single
-from entropie.data.split import Knowledge, Split, first_events
+from entropie.data.split import Knowledge
 from entropie.data.traces import Traces
 from entropie.measures.best import BestAttack, strength
-from entropie.measures.convergence import Convergence, convergence, doubling_sizes
-from entropie.measures.intervals import REPLICATES, Interval, share_interval
-from entropie.measures.law import ScoreLaw
+from entropie.measures.intervals import Interval, share_interval
 from entropie.measures.summary import Measures, measure_outcome
+from entropie.request import Run
 
 __all__ = [
     "Attack",
-    "AttackSpec",
-    "Engine",
-    "LocalEngine",
     "Models",
     "MostExposed",
-    "Tell",
-    "Training",
-    "attack_by_each",
     "attack_outcome",
     "best_attack",
     "measured_attack",
@@ -44,37 +32,7 @@ __all__ = [
     "strongest",
 ]
 
-Tell = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done."""
-
-Training = int | Literal["target"] | None
-"""What is learned from: the split's training (None), so many first events of it, or the attacked events themselves."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttackSpec:
-    """One attack that an assessment asks for."""
-
-    matcher: str
-    training: Training = None
-    exchanged: bool = False  # on permuted people, by `exchanged_targets` with the assessment's seed
-
-    @property
-    def stage(self) -> str:
-        """What to tell while it runs."""
-        if self.exchanged:
-            return f"permuted: {self.matcher}"
-        if self.training is None:
-            return f"attacking: {self.matcher}"
-        return f"knowing {'all' if self.training == 'target' else self.training}: {self.matcher}"
-
-
-class Engine(Protocol):
-    """Runs attacks on one split."""
-
-    def measures(self, specs: Sequence[AttackSpec]) -> list[Measures]:
-        """What each attack amounts to, in the order asked; the same on every engine to the bit."""
-        ...
+_RUN = Run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +78,6 @@ class MostExposed:
         return {"matcher": self.matcher, "share": self.share, "people": self.people, "right": self.right.to_json()}
 
 
-def attack_by_each(
-    engine: Engine, matchers: Iterable[str], knowledge: Knowledge, null_baseline: bool
-) -> tuple[Attack, ...]:
-    """Attack with every matcher, and where asked on permuted people too."""
-    attacks = []
-    for name in dict.fromkeys(matchers):
-        begun = clock.perf_counter()
-        plain, permuted = AttackSpec(name), AttackSpec(name, exchanged=True)
-        found = engine.measures((plain, permuted) if null_baseline else (plain,))
-        null = found[1] if null_baseline else None
-        attacks.append(Attack(name, knowledge, found[0], null, clock.perf_counter() - begun))
-    return tuple(attacks)
-
-
 def strongest(attacks: Sequence[Attack]) -> int:
     """Index of the attack that re-identifies most people; bits decide between equals."""
     return min(range(len(attacks)), key=lambda i: strength(attacks[i].measures))
@@ -156,90 +100,15 @@ def most_exposed(attacks: Sequence[Attack]) -> MostExposed:
     return max(groups, key=lambda group: (group.right.value, group.right.low))
 
 
-@dataclass(frozen=True, slots=True)
-class LocalEngine:
-    """Attacks in this process. `order` are the people by content: it says who is exchanged with whom, and whose
-    targets are tried first to find out how scores fall.
-    """
-
-    split: Split
-    order: NDArray[np.int64]
-    seed: int = 0
-    replicates: int = REPLICATES
-    threads: int | None = None
-    tell: Tell | None = None
-
-    @classmethod
-    def of(cls, split: Split, **options: Any) -> LocalEngine:
-        """Put people in order once for all attacks."""
-        return cls(split, by_content(split), **options)
-
-    def measures(self, specs: Sequence[AttackSpec]) -> list[Measures]:
-        """Run one attack after the other; neighbours that differ in the exchange alone share their models."""
-        found, made, models = [], None, None
-        for spec in specs:
-            if self.tell is not None:
-                self.tell(spec.stage, 0.0)
-            if models is None or made != (spec.matcher, spec.training):
-                made, models = (spec.matcher, spec.training), None  # the last models go before the next are made
-                models = Models.of(spec.matcher, self._training(spec.training), self.split.target)
-            found.append(self._measured(models, spec))
-        return found
-
-    def convergence(self, name: str) -> Convergence | None:
-        """Bits against number of users, if there are enough for two sizes."""
-        split, everybody = self.split, self.split.train.users
-        sizes = doubling_sizes(everybody)
-        if len(sizes) < 2:
-            return None
-
-        def law_of(users: int, rng: np.random.Generator) -> ScoreLaw:
-            if self.tell is not None:
-                self.tell(f"converging: {name}", users / everybody)
-            chosen = np.sort(self.order[rng.choice(everybody, users, replace=False)])
-            matching = matcher(name)(split.train.take(chosen), split.target.take(chosen))
-            return attack_all_pairs(matching, threads=self.threads).law
-
-        return convergence(law_of, sizes, self.seed, replicates=self.replicates)
-
-    def _training(self, training: Training) -> Traces:
-        if training is None:
-            return self.split.train
-        return self.split.target if training == "target" else first_events(self.split.train, training)
-
-    def _measured(self, models: Models, spec: AttackSpec) -> Measures:
-        pilot = self.order
-        if spec.exchanged:
-            exchanged = exchanged_targets(self.split, self.seed, self.order)
-            models = models.exchanged(exchanged)
-            now_at = np.empty_like(exchanged)
-            now_at[exchanged] = np.arange(exchanged.size)
-            pilot = now_at[self.order]  # the same targets, where they stand now
-        outcome = models.attack(threads=self.threads, tell=self.tell, stage=spec.stage, pilot=pilot)
-        return measure_outcome(outcome, users=self.split.train.users, seed=self.seed, replicates=self.replicates)
-
-
-def attack_outcome(
-    name: str, train: Traces, target: Traces, *, threads: int | None = None, tell: Tell | None = None, stage: str = ""
-) -> AttackOutcome:
+def attack_outcome(name: str, train: Traces, target: Traces, run: Run = _RUN) -> AttackOutcome:
     """Attack every target with the matcher `name`, by the shortest way to the same result."""
-    return Models.of(name, train, target).attack(threads=threads, tell=tell, stage=stage)
+    return Models.of(name, train, target).attack(run)
 
 
-def measured_attack(
-    name: str,
-    train: Traces,
-    target: Traces,
-    *,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    threads: int | None = None,
-    tell: Tell | None = None,
-    stage: str = "",
-) -> Measures:
+def measured_attack(name: str, train: Traces, target: Traces, run: Run = _RUN, stage: str = "") -> Measures:
     """The same, and what it amounts to."""
-    outcome = attack_outcome(name, train, target, threads=threads, tell=tell, stage=stage)
-    return measure_outcome(outcome, users=train.users, seed=seed, replicates=replicates)
+    outcome = Models.of(name, train, target).attack(run, stage=stage)
+    return measure_outcome(outcome, users=train.users, seed=run.seed, replicates=run.replicates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,21 +132,17 @@ class Models:
             return Models(self.train, self.target.take(order), None)
         return Models(self.train, self.target, self.matching.exchanged(order))
 
-    def attack(
-        self,
-        *,
-        threads: int | None = None,
-        tell: Tell | None = None,
-        stage: str = "",
-        pilot: NDArray[np.int64] | None = None,
-    ) -> AttackOutcome:
+    def attack(self, run: Run, *, stage: str = "", pilot: NDArray[np.int64] | None = None) -> AttackOutcome:
         """Score all users for all targets; `pilot` is the order in which targets are tried beforehand."""
-        if tell is not None:
-            tell(stage, 0.0)
+        run.progress(stage, 0.0)
         if self.matching is None:
             return attack_single(self.train, self.target)
-        progress = None if tell is None else lambda done, total: tell(stage, done / total)
-        return attack_all_pairs(self.matching, threads=threads, progress=progress, pilot=pilot)
+        return attack_all_pairs(
+            self.matching,
+            threads=run.threads,
+            progress=lambda done, total: run.progress(stage, done / total),
+            pilot=pilot,
+        )
 
 
 def _null_json(null: Measures) -> dict[str, Any]:

@@ -1,151 +1,130 @@
-"""`plan`: what an assessment on a Spark cluster would take."""
+"""`plan`: what an assessment would take, on this machine or on a Spark cluster."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from decimal import Decimal, InvalidOperation
+import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import json_option
+from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, json_option, option, options_of
+from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:
-    from entropie.engine.spark.costs import Plan
+    from entropie.plan.costs import Data, Machines, Price
 
-_SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _STAGES = {
     "read": ("reading", None),
     "encode": ("ids to codes, people", "events"),
     "models": ("models and index", "models"),
     "scoring": ("scoring", None),
-    "merging": ("merging and measures", "results"),
+    "merging": ("merging", "results"),
+    "measures": ("measures", None),
 }
+_HOURS = {
+    "start": "to start",
+    "ingest": "for reading",
+    "grid": "for the attacks",
+    "moving": "for moving data",
+    "last_tasks": "for the measures",
+}
+_EXECUTOR_MEMORY = 16 * 10**9
 
 
-class Amount(click.ParamType[int]):
-    """A whole number that may end in K, M, G or T (powers of 1,000), and in B where it is a size in bytes."""
-
-    name = "amount"
-
-    def __init__(self, unit: str = "") -> None:
-        self._unit = unit
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the number, or say what it should be."""
-        if isinstance(value, int):
-            return value
-        text = value.strip().upper().removesuffix(self._unit or "\0")
-        factor = _SUFFIXES.get(text[-1:], 0) if text[-1:].isalpha() else 1
-        digits = text[:-1] if text[-1:].isalpha() else text
-        with contextlib.suppress(ValueError, OverflowError, InvalidOperation):
-            number = Decimal(digits.replace("_", "")) * factor
-            if factor and number == int(number):
-                return int(number)
-        example = "16GB" if self._unit else "100M or 1e8"
-        return self.fail(f"{value!r} is not a whole number such as {example} (K, M, G, T).", param, ctx)
-
-
-AMOUNT, BYTES = Amount(), Amount("B")
-
-
-@click.command()
-@click.option("--users", type=AMOUNT, required=True, metavar="N", help="How many people there are, such as 100M.")
-@click.option("--events", type=AMOUNT, metavar="E", help="How many events there are, such as 10G.")
-@click.option("--events-per-user", type=float, metavar="E", help="Events of a person on average, instead of --events.")
-@click.option("--items", type=AMOUNT, required=True, metavar="K", help="How many items there are.")
-@click.option("--executors", type=AMOUNT, metavar="N", help="Executors to run on.")
-@click.option("--hours", type=float, metavar="H", help="Find how many executors end in so many hours, instead.")
-@click.option("--cores", type=AMOUNT, default=4, show_default=True, metavar="C", help="Cores of an executor.")
-@click.option(
-    "--memory", type=BYTES, default="16GB", show_default=True, metavar="SIZE", help="Memory of an executor, all of it."
-)
-@click.option(
-    "--throughput",
-    type=float,
-    default=200.0,
-    show_default=True,
-    metavar="MB",
-    help="MB per second that an executor writes to and reads from network and disk.",
-)
-@click.option(
-    "--matcher",
-    "matchers",
-    multiple=True,
-    type=click.Choice(["markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor"]),
-    help="May be repeated. [all]",
-)
-@click.option("--no-null", is_flag=True, help="Skip the check on permuted people (half the attacks).")
-@click.option(
-    "--distinct",
-    type=float,
-    default=0.5,
-    show_default=True,
-    metavar="SHARE",
-    help="Distinct items per event of a person.",
-)
-@click.option(
-    "--people-per-event", type=float, metavar="P", help="People who have the item of a random event. [from --zipf]"
-)
-@click.option(
-    "--zipf", type=float, metavar="S", help="Exponent of the Zipf law that items follow, for --people-per-event. [0.7]"
-)
+@click.command(cls=Command)
+@option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people, such as 100M.")
+@option("--events", type=COUNT, metavar="E", group="Input", help="Number of events, such as 10G.")
+@option("--events-per-user", type=float, metavar="E", group="Input", help="Events per person, instead of --events.")
+@option("--items", type=COUNT, required=True, metavar="K", group="Input", help="Number of items.")
+@option("--distinct", type=SHARE, metavar="SHARE", group="Input", help="Distinct items per event of a person. [0.5]")
+@option("--people-per-event", type=float, metavar="P", group="Input", help="People who share an event's item.")
+@option("--zipf", type=float, metavar="S", group="Input", help="Or their Zipf exponent. [0.7]")
+@options_of(SplitRule, Attackers, without=("converge", "window"))
+@option("--engine", type=click.Choice(["local", "spark"]), group="Running", help="Engine. [spark with executors]")
+@option("--executors", type=COUNT, metavar="N", group="Running", help="Spark executors to run on.")
+@option("--hours", type=float, metavar="H", group="Running", help="Or: find how many end in H hours.")
+@option("--cores", type=COUNT, metavar="C", group="Running", help="Cores of an executor. [4; all of this machine]")
+@option("--memory", type=SIZE, metavar="SIZE", group="Running", help="Memory of an executor. [16GB; no limit here]")
+@option("--throughput", type=float, default=200.0, metavar="MB", group="Running", help="MB/s of an executor. [200]")
 @json_option
-def plan(
-    users: int,
-    events: int | None,
-    events_per_user: float | None,
-    items: int,
-    executors: int | None,
-    hours: float | None,
-    cores: int,
-    memory: int,
-    throughput: float,
-    matchers: tuple[str, ...],
-    no_null: bool,
-    distinct: float,
-    people_per_event: float | None,
-    zipf: float | None,
-    as_json: bool,
-) -> None:
-    """Say what an assessment on a Spark cluster takes: blocks, hours, memory, bytes moved.
+def plan(as_json: bool, **options: Any) -> None:
+    """Project what an assessment takes: blocks, hours, memory, bytes moved.
 
-    Nothing is read and Spark is not needed. The numbers are projected from rates of small runs; docs/scaling.md has the
-    formulas.
+    Prices the attacks and blocks that `assess` would run. Nothing is read, and Spark is not needed. docs/scaling.md has
+    the formulas.
 
     \b
+    entropie plan --users 20K --events-per-user 30 --items 100K
     entropie plan --users 100M --events 10G --items 50M --executors 200
-    entropie plan --users 100M --events 10G --items 50M --hours 24 --matcher visit --matcher bayes
+    entropie plan --users 100M --events 10G --items 50M --hours 24 --matcher visit
     """
-    from entropie.engine.spark.costs import ZIPF_EXPONENT, Cluster, Workload, executors_for, matchers_of
-    from entropie.engine.spark.costs import people_per_event as expected
-    from entropie.engine.spark.costs import plan as projected
-    from entropie.errors import InvalidParameter
-    from entropie.theory import checks
-
-    if (executors is None) == (hours is None):
-        raise InvalidParameter("Give either --executors or --hours, not both and not neither.")
-    if people_per_event is not None and zipf is not None:
-        raise InvalidParameter("Give --people-per-event or --zipf, not both: the second is there to guess the first.")
-    checks.whole_number("users", users, at_least=2)
-    checks.whole_number("items", items, at_least=1)
-    total = _events(users, events, events_per_user)
-    if not 0.0 < distinct <= 1.0:
-        raise InvalidParameter.of("distinct", "a share above 0 and at most 1", distinct)
-    shared = people_per_event
-    if shared is None:
-        shared = expected(users, total, items, distinct=distinct, exponent=ZIPF_EXPONENT if zipf is None else zipf)
-    work = Workload(users, total, items, matchers_of(matchers), shared, distinct, 1 if no_null else 2)
-    if hours is not None:
-        found = executors_for(work, hours, cores_per_executor=cores, memory_bytes=memory, throughput=throughput * 1e6)
-    else:
-        found = projected(work, Cluster(executors or 0, cores, memory, throughput * 1e6))
+    chosen = given(options)
+    found = _priced(chosen)
     if as_json:
         output.print_json(found.to_json())
     else:
         click.echo(plan_text(found))
+
+
+def _priced(chosen: Mapping[str, Any]) -> Price:
+    """The price of the plan that the options ask for."""
+    from entropie.errors import InvalidParameter
+    from entropie.plan.costs import Machines, fewest_executors, price
+    from entropie.plan.plan import plan_of
+
+    executors, hours = chosen.get("executors"), chosen.get("hours")
+    on_cluster = chosen.get("engine", "local" if executors is None and hours is None else "spark") == "spark"
+    if on_cluster and (executors is None) == (hours is None):
+        raise InvalidParameter("Give either --executors or --hours, not both and not neither.")
+    if not on_cluster and not (executors is None and hours is None):
+        raise InvalidParameter("Options --executors and --hours go with --engine spark, and only there.")
+    request = _request(chosen, on_cluster)
+    data = _data(chosen, request.split)
+    if not on_cluster:
+        cores = request.run.threads or os.cpu_count() or 1
+        here = Machines(1, cores, chosen.get("memory", _memory_here()))
+        return price(plan_of(request, data.counts), data, here, on_cluster=False)
+    machines = Machines(
+        executors or 1, chosen.get("cores", 4), chosen.get("memory", _EXECUTOR_MEMORY), chosen["throughput"] * 1e6
+    )
+
+    def on(count: int) -> Price:
+        each = replace(machines, executors=count)
+        return price(plan_of(request, data.counts, each.workers), data, each)
+
+    return on(machines.executors) if hours is None else fewest_executors(hours, on)
+
+
+def _request(chosen: Mapping[str, Any], on_cluster: bool) -> Request:
+    """The job, without its events: attackers, split, and how it runs."""
+    own = {"engine": "spark"} if on_cluster else {"threads": chosen.get("cores"), "memory": chosen.get("memory")}
+    mine = ("rule", "knowledge", "train_events", "target_events", "matchers", "known_events", "control")
+    return Request.of(None, {**{name: chosen[name] for name in mine if name in chosen}, **own})
+
+
+def _data(chosen: Mapping[str, Any], split: SplitRule) -> Data:
+    """The people and what they share, in numbers."""
+    from entropie.errors import InvalidParameter
+    from entropie.plan.costs import DISTINCT_SHARE, ZIPF_EXPONENT, Data, even_counts, people_per_event
+    from entropie.theory import checks
+
+    shared, zipf = chosen.get("people_per_event"), chosen.get("zipf")
+    if shared is not None and zipf is not None:
+        raise InvalidParameter("Give --people-per-event or --zipf, not both: the second is there to guess the first.")
+    users = checks.whole_number("users", chosen["users"], at_least=2)
+    items = checks.whole_number("items", chosen["items"], at_least=1)
+    events = _events(users, chosen.get("events"), chosen.get("events_per_user"))
+    distinct = chosen.get("distinct", DISTINCT_SHARE)
+    if not 0.0 < distinct <= 1.0:
+        raise InvalidParameter.of("distinct", "a share above 0 and at most 1", distinct)
+    if shared is None:
+        exponent = ZIPF_EXPONENT if zipf is None else zipf
+        shared = people_per_event(users, events, items, distinct=distinct, exponent=exponent)
+    return Data(even_counts(users, events, split), items, shared, distinct)
 
 
 def _events(users: int, events: int | None, events_per_user: float | None) -> int:
@@ -153,69 +132,89 @@ def _events(users: int, events: int | None, events_per_user: float | None) -> in
 
     if (events is None) == (events_per_user is None):
         raise InvalidParameter("Give either --events or --events-per-user, not both and not neither.")
-    total = events if events is not None else _whole(users, events_per_user)
-    if total < 2 * users:
-        raise InvalidParameter.of("events", f"at least two for each of the {users} people", total)
-    return total
+    if events is None:
+        if events_per_user is None or not math.isfinite(events_per_user):
+            raise InvalidParameter.of("events_per_user", "a number of at least 2", events_per_user)
+        events = round(users * events_per_user)
+    if events < 2 * users:
+        raise InvalidParameter.of("events", f"at least two for each of the {users} people", events)
+    return events
 
 
-def _whole(users: int, events_per_user: float | None) -> int:
-    from entropie.errors import InvalidParameter
-
-    if events_per_user is None or not math.isfinite(events_per_user):
-        raise InvalidParameter.of("events_per_user", "a number of at least 2", events_per_user)
-    return round(users * events_per_user)
+def _memory_here() -> int:
+    """Bytes of memory that this machine has."""
+    return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
 
 
-def plan_text(found: Plan) -> str:
+def plan_text(found: Price) -> str:
     """The terminal view of a plan."""
-    work, cluster, blocks, moved = found.workload, found.cluster, found.blocks, found.shuffle_bytes
-    total_hours = sum(found.core_hours.values())
-    stages = [
-        [name, _short(found.core_hours[stage]), "" if of is None else _bytes(moved[of])]
-        for stage, (name, of) in _STAGES.items()
+    counts, machines, grid = found.data.counts, found.machines, found.plan.grid
+    hours = ", ".join(f"{_hours(value)} {_HOURS[stage]}" for stage, value in found.hours.items())
+    where = (
+        f"{output.count(machines.executors)} executors of {machines.cores} cores and {_bytes(machines.memory)}"
+        if found.on_cluster
+        else f"this machine with {machines.cores} cores and {_bytes(machines.memory)}"
+    )
+    blocks = (
+        f"{output.count(grid.user_blocks)} blocks of people times {output.count(grid.target_blocks)} of targets: "
+        f"{output.count(grid.cells)} cells in each attack."
+        if grid.cells > 1
+        else "One block of people: everybody at once."
+    )
+    lines = [
+        f"{counts.people:,} people, {found.data.events:,} events, {found.data.items:,} items",
+        _attacks(found),
+        "",
+        output.paragraph(f"About {_hours(found.total_hours)} on {where}: {hours}."),
+        output.paragraph(blocks),
+        *([output.paragraph(f"Run it with --memory {_size(machines.task_memory)}.")] if found.on_cluster else []),
+        "",
+        output.table(["stage", f"core-{_unit(found)[0]}", *(["moved"] if found.on_cluster else [])], _stages(found)),
+        "",
+        output.table(["memory and disk", "needed", "there"], _memory(found, machines)),
+        *(f"\n{output.paragraph(sentence)}" for sentence in found.sentences),
     ]
-    scoring = list(_STAGES).index("scoring") + 1
-    if len(work.matchers) > 1:
-        stages[scoring:scoring] = [[f"  {name}", _short(time), ""] for name, time in found.scoring_core_hours.items()]
-    stages.append(["all", _short(total_hours), _bytes(sum(moved.values()))])
-    memory = [
-        ["a block of people, of what a task has", _bytes(blocks.bytes_per_block), _bytes(found.memory_bytes["task"])],
-        [
-            "the last task of an attack, of what an executor's tasks have",
-            _bytes(found.memory_bytes["last_task"]),
-            _bytes(found.memory_bytes["executor_tasks"]),
-        ],
-        ["driver", _bytes(found.memory_bytes["driver"]), ""],
+    return "\n".join(lines)
+
+
+def _attacks(found: Price) -> str:
+    """How many attacks of which kind."""
+    kinds = len(found.plan.matchers)
+    said = f"{len(found.attacks)} attack{'s' * (len(found.attacks) > 1)}: {kinds} matcher{'s' * (kinds > 1)}"
+    said += ", each with a control" if found.plan.control else ""
+    if found.plan.known_events:
+        said += f"; attackers who know {', '.join(map(str, found.plan.known_events))} events"
+    return output.paragraph(said)
+
+
+def _stages(found: Price) -> list[list[str]]:
+    per_hour = _unit(found)[1]
+    rows = []
+    for stage, (name, of) in _STAGES.items():
+        moved = [_bytes(found.moved_bytes[of]) if of in found.moved_bytes else ""] if found.on_cluster else []
+        rows.append([name, _short(found.core_hours[stage] * per_hour), *moved])
+        if stage == "scoring" and len(found.plan.matchers) > 1:
+            empty = [""] if found.on_cluster else []
+            rows += [[f"  {name}", _short(time * per_hour), *empty] for name, time in found.scoring_core_hours.items()]
+    total = [_bytes(sum(found.moved_bytes.values()))] if found.on_cluster else []
+    return [*rows, ["all", _short(sum(found.core_hours.values()) * per_hour), *total]]
+
+
+def _unit(found: Price) -> tuple[str, float]:
+    """Core time in hours, or in seconds where it is less than one hour; and how many of these an hour has."""
+    return ("hours", 1.0) if sum(found.core_hours.values()) >= 1.0 else ("seconds", 3600.0)
+
+
+def _memory(found: Price, machines: Machines) -> list[list[str]]:
+    needed = found.memory_bytes
+    if not found.on_cluster:
+        return [["the process", _bytes(needed["process"]), _bytes(needed["machine"])]]
+    return [
+        ["a block of people, in a task", _bytes(needed["block"]), _bytes(needed["task"])],
+        ["last task of an attack, in an executor", _bytes(needed["last_task"]), _bytes(needed["executor_tasks"])],
+        ["driver", _bytes(needed["driver"]), ""],
         ["disk of an executor", _bytes(found.disk_bytes_per_executor), ""],
     ]
-    attacks = f"{found.attacks} attack{'s' * (found.attacks > 1)}"
-    kinds = f"{len(work.matchers)} matcher{'s' * (len(work.matchers) > 1)}"
-    check = ", each also on permuted people" if work.attacks == 2 else ""
-    return "\n".join(
-        [
-            f"{output.count(work.users)} people, {output.count(work.events)} events, {output.count(work.items)} items",
-            f"{attacks}: {kinds}{check}",
-            "",
-            output.paragraph(
-                f"About {_hours(found.total_hours)} on {output.count(cluster.executors)} executors of "
-                f"{cluster.cores_per_executor} cores and {_bytes(cluster.memory_bytes)}: "
-                f"{_hours(found.hours['ingest'])} for reading, {_hours(found.hours['grid'])} for the attacks, "
-                f"{_hours(found.hours['moving'])} for moving data, {_hours(found.hours['last_tasks'])} for the last "
-                f"tasks."
-            ),
-            output.paragraph(
-                f"{output.count(blocks.user_blocks)} blocks of {output.count(blocks.users_per_block)} people times "
-                f"{output.count(blocks.target_splits)} splits of the targets: {output.count(blocks.cells)} cells in "
-                f"each attack."
-            ),
-            "",
-            output.table(["stage", "core-hours", "moved"], stages),
-            "",
-            output.table(["memory and disk", "needed", "there"], memory),
-            *(f"\n{output.paragraph(sentence)}" for sentence in found.sentences),
-        ]
-    )
 
 
 def _short(value: float) -> str:
@@ -224,8 +223,10 @@ def _short(value: float) -> str:
 
 
 def _hours(value: float) -> str:
+    if value < 1 / 60:
+        return f"{_short(max(value * 3600.0, 0.1))} seconds"
     if value < 1.0:
-        return f"{_short(max(value * 60.0, 0.01))} minutes"
+        return f"{_short(value * 60.0)} minutes"
     return f"{_short(value)} hours" if value < 72.0 else f"{_short(value / 24.0)} days"
 
 
@@ -235,3 +236,11 @@ def _bytes(size: float) -> str:
         if size >= factor:
             return f"{_short(size / factor)} {unit}"
     return f"{_short(size / 1e3)} KB"
+
+
+def _size(size: int) -> str:
+    """A size as an option takes it, exact."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if size >= factor and size % (factor // 1000 or 1) == 0:
+            return f"{size / factor:g}{unit}"
+    return str(size)

@@ -343,9 +343,7 @@ class _Run:
         return self.attacked(row.lever, split, row.cost, row.note, names, self.steps - 1)
 
     def _measures(self, name: str, split: Split) -> Measures:
-        return measured_attack(
-            name, split.train, split.target, seed=self.seed, replicates=self.replicates, threads=self.threads
-        )
+        return measured_attack(name, split.train, split.target, Run(self.seed, self.replicates, self.threads))
 
 
 def _judged(row: SweepRow, as_it_is: SweepRow) -> SweepRow:

@@ -22,6 +22,7 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.best import BestAttack
 from entropie.measures.divergence import Divergence
 from entropie.measures.intervals import Interval
+from entropie.request import Run
 from entropie.theory import checks
 
 __all__ = ["FEWEST_PEOPLE", "MOST_WINDOWS", "Window", "parse_window", "windows"]
@@ -140,10 +141,7 @@ def _attacked(
         return replace(window, reason=reason)
     split = split_traces(keep_used_items(inside).traces)
     best = BestAttack.of(
-        {
-            name: measured_attack(name, split.train, split.target, seed=seed, replicates=replicates, threads=threads)
-            for name in matchers
-        }
+        {name: measured_attack(name, split.train, split.target, Run(seed, replicates, threads)) for name in matchers}
     )
     return replace(window, matcher=best.matcher, error=best.error, pse=best.measures.pse)
 

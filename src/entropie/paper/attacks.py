@@ -18,7 +18,7 @@ from entropie.measures.nearest_neighbour import JITTER, paper_estimate
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind, at_least, sample, source
 from entropie.paper.steps import Step
-from entropie.request import SplitRule
+from entropie.request import Run, SplitRule
 
 __all__ = ["attack_step", "attacked", "measured", "measured_traces"]
 
@@ -83,7 +83,7 @@ def attacked(
 
 def measured_traces(settings: Settings, matcher: str, split: Split, det: bool = False) -> dict[str, Any]:
     """Attack every target of a split."""
-    outcome = attack_outcome(matcher, split.train, split.target, threads=settings.threads)
+    outcome = attack_outcome(matcher, split.train, split.target, Run(threads=settings.threads))
     return measured(outcome, split.train.users, settings, det)
 
 

@@ -2,250 +2,170 @@
 
 from __future__ import annotations
 
-import os
 import time as clock
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from entropie.assessment import MANY_PEOPLE, Assessment, Progress, Run, assembled, check_attack, run_attacks
-from entropie.attack.attackers import known_event_steps
+from entropie.assessment import Assessment, assembled, check_attack
 from entropie.attack.matchers import MATCHERS
-from entropie.attack.measured import AttackSpec, Training
 from entropie.attack.scoring import needs_atoms
-from entropie.data.prepare import Rule
-from entropie.data.split import Knowledge
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.exchange import exchange_boxes
-from entropie.engine.spark.grid import Attacked, attack_blocks
+from entropie.engine.spark.grid import Job, attack_blocks
 from entropie.engine.spark.information import attacked_pairs, dealt_pairs, identifying
 from entropie.engine.spark.plans import Kept, shuffling
 from entropie.engine.spark.progress import watched
 from entropie.engine.spark.reading import parallelism
-from entropie.engine.spark.session import failures, require
-from entropie.engine.spark.settings import TASK_MEMORY, Grid, grid_of, parse_size
+from entropie.engine.spark.session import connect, failures, require
 from entropie.engine.spark.statistics import Facts, ItemTotals, block_boxes, facts_of, item_totals, populations
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.intervals import REPLICATES
-from entropie.measures.summary import Measures
-from entropie.request import SplitRule
-from entropie.theory import checks
+from entropie.plan.attacks import AttackSpec
+from entropie.plan.execution import Attacked, Outcome, executed
+from entropie.plan.plan import Plan, plan_of, workers_of
+from entropie.request import Request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["assess"]
+__all__ = ["SparkEngine", "assess", "assess_on_spark"]
 
 
-def assess(
-    events: DataFrame | str | os.PathLike[str],
-    *,
-    spark: SparkSession | None = None,
-    user: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    order: str | None = None,
-    rating: str | None = None,
-    preset: str | None = None,
-    min_rating: float | None = None,
-    grid: str | None = None,
-    min_events: int = 10,
-    max_dirty_share: float = 0.01,
-    sample: int | None = None,
-    matchers: Sequence[str] = tuple(MATCHERS),
-    knowledge: Knowledge = "partial",
-    rule: Rule = "halves",
-    target_events: int | None = None,
-    train_events: int | None = None,
-    known_events: Sequence[int] | None = None,
-    null_baseline: bool = True,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    memory: str | int | None = None,
-    partitions: int | None = None,
-    block_users: int | None = None,
-    progress: Progress | None = None,
-) -> Assessment:
-    """Assess a Spark DataFrame, or a path that the driver and every worker see, as `entropie.assess` does.
+def assess(events: object, **options: Any) -> Assessment:
+    """Assess a Spark DataFrame, or a path that the driver and every worker see, as `entropie.assess` does."""
+    check_attack(options.get("matchers", tuple(MATCHERS)), options.get("seed", 0), None)
+    control = options.pop("null_baseline", True)
+    return assess_on_spark(Request.of(events, {**options, "control": control, "engine": "spark"}))
 
-    The answer is that of one machine to the bit. `order` names the column that says which of a person's rows of equal
-    time came first (a DataFrame has no order of its own; without times it is needed). `memory` is what one task may
-    fill, such as 2GB: blocks of people are cut to it. `partitions` and `block_users` cut differently, and change no
-    result. A path needs a session, given or active. All other arguments are those of `entropie.assess`.
+
+def assess_on_spark(request: Request) -> Assessment:
+    """Assess the events of a request, a DataFrame or a path, on the cluster of its `run`.
+
+    The answer is that of one machine to the bit. `source.order` names the column that says which of a person's rows of
+    equal time came first (a DataFrame has no order of its own; without times it is needed). `run.memory` is what one
+    task may fill: blocks of people are cut to it. A path needs a session, given or active, or a master.
     """
     begun = clock.perf_counter()
     require()
-    check_attack(matchers, seed, None)
-    chosen = SplitRule(rule, knowledge, train_events, target_events)
-    for step in known_events or ():
-        if step < 1:
-            raise InvalidParameter.of("known_events", "at least 1", step)
-    if block_users is not None:
-        checks.whole_number("block_users", block_users, at_least=1)
-    budget = TASK_MEMORY if memory is None else parse_size("memory", memory)
-    session = _session(events, spark)
-    with failures(session):
-        with watched(session, progress, "reading"):
-            people = ingest(
-                session,
-                events,
-                user=user,
-                item=item,
-                time=time,
-                order=order,
-                rating=rating,
-                preset=preset,
-                min_rating=min_rating,
-                grid=grid,
-                min_events=min_events,
-                max_dirty_share=max_dirty_share,
-                sample=None if sample is None else checks.whole_number("sample", sample, at_least=2),
-                partitions=partitions,
-            )
+    run = request.run
+    check_attack(request.attackers.matchers or tuple(MATCHERS), run.seed, None)
+    with _session(request) as session, failures(session):
+        with watched(session, run.progress, "reading"):
+            people = _ingested(session, request)
         try:
             with shuffling(session, people.partitions):
-                engine = _Engine.of(
-                    session,
-                    people,
-                    chosen,
-                    matchers=tuple(dict.fromkeys(matchers)),
-                    null_baseline=null_baseline,
-                    known_events=known_events,
-                    memory=budget,
-                    block_users=block_users,
-                    seed=seed,
-                    replicates=replicates,
-                    tell=progress,
-                )
+                engine = SparkEngine.of(session, people, request)
                 try:
-                    return _assessed(engine, people, begun)
+                    return _assessed(engine, begun)
                 finally:
-                    engine.release()
+                    engine.kept.release()
         finally:
             people.release()
 
 
-def _session(events: object, spark: SparkSession | None) -> SparkSession:
+@contextmanager
+def _session(request: Request) -> Iterator[SparkSession]:
+    """The session of a DataFrame, the one given, the active one, or one of our own with the master that is named."""
     from pyspark.sql import DataFrame, SparkSession
 
-    if isinstance(events, DataFrame):
-        return events.sparkSession
-    if spark is None:
-        spark = SparkSession.getActiveSession()
+    events, run = request.source.events, request.run
+    spark = events.sparkSession if isinstance(events, DataFrame) else run.spark
+    if spark is None and run.master is not None:
+        own = connect(run.master)
+        try:
+            yield own
+        finally:
+            own.stop()
+        return
+    spark = spark or SparkSession.getActiveSession()
     if spark is None:
         raise InvalidParameter.of("spark", "given with a path, or active (see entropie.engine.spark.connect)", None)
-    return spark
+    yield spark
 
 
-@dataclass(slots=True)
-class _Engine:
-    """Attacks on people spread over a cluster. It knows which attacks are coming, and runs those together."""
+def _ingested(session: SparkSession, request: Request) -> Ingested:
+    source, people = request.source, request.people
+    return ingest(
+        session,
+        source.events,
+        user=source.user,
+        item=source.item,
+        time=source.time,
+        order=source.order,
+        rating=source.rating,
+        preset=source.preset,
+        min_rating=source.min_rating,
+        grid=source.grid,
+        min_events=people.min_events,
+        max_dirty_share=source.max_dirty_share,
+        sample=people.sample,
+        partitions=request.run.partitions,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """Attacks on people spread over a cluster."""
 
     spark: SparkSession
-    rule: SplitRule
-    facts: Facts
-    timed: bool
-    grid: Grid
-    totals: ItemTotals
+    people: Ingested
+    request: Request
     everybody: DataFrame
-    blocks: DataFrame
-    matchers: tuple[str, ...]
-    null_baseline: bool
-    known_events: tuple[int, ...]
-    seed: int
-    replicates: int
-    tell: Progress | None
+    facts: Facts
     kept: Kept
-    done: dict[AttackSpec, Attacked] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        spark: SparkSession,
-        people: Ingested,
-        rule: SplitRule,
-        *,
-        matchers: tuple[str, ...],
-        null_baseline: bool,
-        known_events: Sequence[int] | None,
-        memory: int,
-        block_users: int | None,
-        seed: int,
-        replicates: int,
-        tell: Progress | None,
-    ) -> _Engine:
-        """Count people and items, cut blocks, and put people in order where that is needed."""
+    def of(cls, spark: SparkSession, people: Ingested, request: Request) -> SparkEngine:
+        """Count people."""
         kept = Kept()
-        with watched(spark, tell, "counting"):
+        with watched(spark, request.run.progress, "counting"):
             everybody = kept.keep(people.people)
-            facts = facts_of(everybody, rule, people.users)
-            if not facts.people:
-                raise nobody_to_attack(people.users)
-            if known_events is None:
-                known_events = known_event_steps(*facts.train_lengths) if facts.people <= MANY_PEOPLE else ()
-            steps = tuple(sorted(set(known_events)))
-            trainings: tuple[Training, ...] = (None, *steps, *(("target",) if steps[:1] == (1,) else ()))
-            grid = grid_of(
-                facts.first,
-                facts.bin_people,
-                facts.bin_train,
-                facts.bin_target,
-                people.users,
-                memory=memory,
-                cores=parallelism(spark),
-                models=len(matchers) if facts.people <= MANY_PEOPLE else 1,
-                block_users=block_users,
-            )
-            totals = item_totals(everybody, rule, trainings, kept)
-        blocks = kept.keep(gathered(block_boxes(everybody, totals, rule, grid.users), grid.user_blocks))
-        if null_baseline or needs_atoms(facts.people, facts.people):
-            with watched(spark, tell, "exchanging"):
-                exchanged = exchange_boxes(
-                    blocks, rule, facts.people, grid.users, seed, max(people.partitions, 1), kept
-                )
-                blocks = kept.keep(gathered(blocks.unionByName(exchanged), grid.user_blocks))
-        return cls(
-            spark, rule, facts, people.timed, grid, totals, everybody, blocks, matchers, null_baseline, steps, seed,
-            replicates, tell, kept,
-        )  # fmt: skip
+            facts = facts_of(everybody, request.split, people.users)
+        if not facts.people:
+            raise nobody_to_attack(people.users)
+        return cls(spark, people, request, everybody, facts, kept)
 
-    def release(self) -> None:
-        """Let go of what Spark keeps."""
-        self.kept.release()
+    def plan(self) -> Plan:
+        """What the request takes for these people on this cluster."""
+        return plan_of(self.request, self.facts.counts, workers_of(self.request.run, parallelism(self.spark)))
 
-    def measures(self, specs: Sequence[AttackSpec]) -> list[Measures]:
-        """What each attack amounts to. Of few people the first call runs the attacks of all matchers.
+    def execute(self, plan: Plan) -> Outcome:
+        """Run every attack of the plan."""
+        return executed(plan, _Blocks.of(self, plan))
 
-        Of many it does not: the models of one matcher at a time are enough for the disks.
-        """
-        wanted = [spec for spec in specs if spec not in self.done]
-        if wanted and not self.done and self.facts.people <= MANY_PEOPLE:
-            both = (False, True) if self.null_baseline else (False,)
-            wanted = [AttackSpec(name, exchanged=exchanged) for name in self.matchers for exchanged in both]
-        if wanted:
-            self.done |= dict(zip(wanted, self._run(wanted), strict=True))
-        return [self.done[spec].measures for spec in specs]
 
-    def seconds(self, name: str) -> float:
-        """What a matcher's cells took, on all cores together."""
-        return sum(found.seconds for spec, found in self.done.items() if spec.matcher == name and spec.training is None)
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """People in the blocks of a plan, with what everybody's data say of their items."""
 
-    def _run(self, specs: Sequence[AttackSpec]) -> list[Attacked]:
+    engine: SparkEngine
+    totals: ItemTotals
+    boxes: DataFrame
+
+    @classmethod
+    def of(cls, engine: SparkEngine, plan: Plan) -> _Blocks:
+        """Count items, put people into blocks, and in order where that is needed."""
+        spark, rule, run, kept = engine.spark, engine.request.split, engine.request.run, engine.kept
+        with watched(spark, run.progress, "counting"):
+            totals = item_totals(engine.everybody, rule, plan.trainings, kept)
+        bounds, blocks = plan.grid.users, plan.grid.user_blocks
+        boxes = kept.keep(gathered(block_boxes(engine.everybody, totals, rule, bounds), blocks))
+        if plan.control or needs_atoms(plan.people, plan.people):
+            with watched(spark, run.progress, "exchanging"):
+                partitions = max(engine.people.partitions, 1)
+                exchanged = exchange_boxes(boxes, rule, plan.people, bounds, run.seed, partitions, kept)
+                boxes = kept.keep(gathered(boxes.unionByName(exchanged), blocks))
+        return cls(engine, totals, boxes)
+
+    def attacked(self, plan: Plan, specs: Sequence[AttackSpec]) -> list[Attacked]:
+        """Run attacks of the plan together."""
+        engine, rule, run = self.engine, self.engine.request.split, self.engine.request.run
         needed = [(spec.matcher, spec.training) for spec in specs]
-        with watched(self.spark, self.tell, "tuning"):
-            known = populations(self.blocks, self.rule, self.facts, self.totals, needed, timed=self.timed)
-        return attack_blocks(
-            self.blocks,
-            self.rule,
-            self.grid,
-            known,
-            specs,
-            single=int(self.facts.target_lengths[0].max()) == 1,
-            seed=self.seed,
-            replicates=self.replicates,
-            tell=self.tell,
-        )
+        with watched(engine.spark, run.progress, "tuning"):
+            known = populations(self.boxes, rule, engine.facts, self.totals, needed, timed=engine.people.timed)
+        return attack_blocks(self.boxes, Job(plan, rule, tuple(specs), known, run.seed, run.replicates), run.progress)
 
 
 def nobody_to_attack(users: int) -> InvalidInput:
@@ -256,28 +176,20 @@ def nobody_to_attack(users: int) -> InvalidInput:
     )
 
 
-def _assessed(engine: _Engine, people: Ingested, begun: float) -> Assessment:
-    rule, facts, spark = engine.rule, engine.facts, engine.spark
-    run = run_attacks(
-        engine,
-        *facts.train_lengths,
-        matchers=engine.matchers,
-        knowledge=rule.knowledge,
-        known_events=engine.known_events,
-        null_baseline=engine.null_baseline,
-    )
-    attacks = tuple(replace(attack, seconds=engine.seconds(attack.matcher)) for attack in run.attacks)
-    run = Run(attacks, run.by_known_events, run.attacker_levels)
-    with watched(spark, engine.tell, "weighing items"):
+def _assessed(engine: SparkEngine, begun: float) -> Assessment:
+    request, facts, spark, people = engine.request, engine.facts, engine.spark, engine.people
+    rule, run = request.split, request.run
+    outcome = engine.execute(engine.plan())
+    with watched(spark, run.progress, "weighing items"):
         pairs = attacked_pairs(engine.everybody, rule)
         found, popularity = identifying(pairs, facts.people, facts.events, people.partitions)
-        dealt = dealt_pairs(spark, facts.whole_lengths, popularity, engine.seed, facts.people, people.partitions)
+        dealt = dealt_pairs(spark, facts.whole_lengths, popularity, run.seed, facts.people, people.partitions)
         by_chance, _ = identifying(dealt, facts.people, facts.events, people.partitions)
         codes = [shown.code for shown in found.shown]
         named = people.items.where(people.items["code"].isin(codes)).collect() if codes else []
     names = {row["code"]: row["name"] for row in named}
     return assembled(
-        run,
+        outcome,
         input_facts=people.facts,
         split_facts={
             "rule": rule.rule,
@@ -294,7 +206,7 @@ def _assessed(engine: _Engine, people: Ingested, begun: float) -> Assessment:
         null_bits=by_chance.bits,
         item_name=lambda code: str(names[code]),
         convergence=None,
-        seed=engine.seed,
-        replicates=engine.replicates,
+        seed=run.seed,
+        replicates=run.replicates,
         begun=begun,
     )

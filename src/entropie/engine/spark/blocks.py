@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropie.attack.measured import Training
 from entropie.data.split import first_events, halves_of
 from entropie.data.traces import Traces
 from entropie.engine.spark.boxes import LARGEST_BOX, Box
+from entropie.plan.attacks import Training
 from entropie.request import SplitRule
 
 __all__ = ["Block", "ItemFacts", "opened_block", "people_boxes", "pieces", "split_block", "traces_of"]
@@ -94,9 +94,7 @@ def pieces(key: int, side: int, part: int, offsets: NDArray[np.int64], width: in
         begin, number = end, number + 1
 
 
-def people_boxes(
-    batches: Iterable[pa.RecordBatch], bounds: NDArray[np.int64], rule: SplitRule, side: int
-) -> Iterator[Box]:
+def people_boxes(batches: Iterable[pa.RecordBatch], bounds: Sequence[int], rule: SplitRule, side: int) -> Iterator[Box]:
     """Put people into the boxes of their blocks; a part is numbered by its first person."""
     for people, traces in traces_of(batches):
         kept, whole, _, _ = split_block(people, traces, rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ _SIGN = np.uint64(1 << 63)  # turns the order of unsigned words into that of sig
 
 
 def exchange_boxes(
-    blocks: DataFrame, rule: SplitRule, people: int, bounds: NDArray[np.int64], seed: int, partitions: int, kept: Kept
+    blocks: DataFrame, rule: SplitRule, people: int, bounds: Sequence[int], seed: int, partitions: int, kept: Kept
 ) -> DataFrame:
     """Tell every block (side 2) where its people stand by content and as whose their targets are attacked.
 
@@ -99,7 +99,7 @@ def _asking(batches: Iterable[pa.RecordBatch], *, people: int, seed: int) -> Ite
             yield pa.RecordBatch.from_arrays([pa.array(place), batch.column("user")], names=["place", "label"])
 
 
-def _packed(batches: Iterable[pa.RecordBatch], *, bounds: NDArray[np.int64]) -> Iterator[Box]:
+def _packed(batches: Iterable[pa.RecordBatch], *, bounds: Sequence[int]) -> Iterator[Box]:
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -23,22 +23,25 @@ from numpy.typing import NDArray
 from entropie.attack.index import Extent, Units, arrange, build_index, genuine_scores
 from entropie.attack.keyed import KeyedRows, match_keys
 from entropie.attack.matchers import matcher
-from entropie.attack.measured import AttackSpec, Training
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
 from entropie.attack.scoring import atoms_of, law_size, level_hint, needs_atoms, outcome_of, pilot_size, score_block
 from entropie.engine.spark.blocks import opened_block, pieces
 from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened, replicated
 from entropie.engine.spark.plans import Kept
-from entropie.engine.spark.progress import Tell, watched
-from entropie.engine.spark.settings import Grid
+from entropie.engine.spark.progress import watched
 from entropie.engine.spark.statistics import Populations
-from entropie.measures.summary import Measures, measure_outcome
+from entropie.measures.summary import measure_outcome
+from entropie.plan.attacks import AttackSpec, Training
+from entropie.plan.execution import Attacked
+from entropie.plan.grid import Grid
+from entropie.plan.plan import Plan
+from entropie.progress import Progress
 from entropie.request import SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Attacked", "attack_blocks"]
+__all__ = ["Job", "attack_blocks"]
 
 _USERS, _TARGETS, _EXTENT, _PILOT = range(4)
 _CANDIDATES = 2  # the second best tells how clear the best is
@@ -46,25 +49,40 @@ _PILOT_VALUES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Attacked:
-    """What an attack amounts to, and the seconds that its cells took on all cores together."""
+class Job:
+    """What all tasks of some attacks of a plan share; seed and replicates are of the intervals."""
 
-    measures: Measures
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What all tasks of some attacks share."""
-
+    plan: Plan
     rule: SplitRule
-    grid: Grid
-    populations: Populations
-    models: tuple[tuple[str, Training], ...]
     specs: tuple[AttackSpec, ...]
-    people: int
-    pilot: int  # targets whose place by content is below are the pilot's
-    single: bool  # no target has more than one event
+    populations: Populations
+    seed: int
+    replicates: int
+
+    @property
+    def grid(self) -> Grid:
+        """The blocks of users and of targets."""
+        return self.plan.grid
+
+    @property
+    def people(self) -> int:
+        """People who are attacked."""
+        return self.plan.people
+
+    @property
+    def single(self) -> bool:
+        """Whether no target has more than one event."""
+        return self.plan.single
+
+    @property
+    def models(self) -> tuple[tuple[str, Training], ...]:
+        """Who compares traces how after learning from what; an attack and its control share a model."""
+        return tuple(dict.fromkeys((spec.matcher, spec.training) for spec in self.specs))
+
+    @property
+    def pilot(self) -> int:
+        """Targets whose place by content is below are the pilot's."""
+        return pilot_size(self.people) if needs_atoms(self.people, self.people) else 0
 
     def model_of(self, attack: int) -> int:
         """The model that an attack uses."""
@@ -93,42 +111,27 @@ class _Scale:
     level: int
 
 
-def attack_blocks(
-    blocks: DataFrame,
-    rule: SplitRule,
-    grid: Grid,
-    populations: Populations,
-    specs: Sequence[AttackSpec],
-    *,
-    single: bool,
-    seed: int,
-    replicates: int,
-    tell: Tell | None = None,
-) -> list[Attacked]:
-    """Run attacks together on blocks as `block_boxes` makes them, gathered by user block."""
-    models = tuple(dict.fromkeys((spec.matcher, spec.training) for spec in specs))
-    people = populations.users
-    some = pilot_size(people) if needs_atoms(people, people) else 0
-    job = _Job(rule, grid, populations, models, tuple(specs), people, some, single)
+def attack_blocks(blocks: DataFrame, job: Job, progress: Progress) -> list[Attacked]:
+    """Run the attacks of a job together on blocks as `block_boxes` makes them, gathered by user block."""
     kept = Kept()
     try:
-        with watched(blocks.sparkSession, tell, "building models"):
+        with watched(blocks.sparkSession, progress, "building models"):
             rows = kept.keep(blocks.mapInArrow(in_boxes(partial(_model_boxes, job=job)), SCHEMA))
             units = _units(rows, job)
         users = rows.where(f"side = {_USERS}")
-        with watched(blocks.sparkSession, tell, "own scores"):
+        with watched(blocks.sparkSession, progress, "own scores"):
             owned = kept.keep(_with_own_scores(rows, users, job, units))
             scales = _scales(users, owned, job, units)
-        with watched(blocks.sparkSession, tell, f"scoring {len(job.models) * grid.cells} cells"):
-            found = _measured(_cells(users, owned, job, scales), job, scales, seed, replicates).collect()
+        with watched(blocks.sparkSession, progress, f"scoring {len(job.models) * job.grid.cells} cells"):
+            rows_measured = _measured(_cells(users, owned, job, scales), job, scales).collect()
     finally:
         kept.release()
-    # Written by `_measure_boxes`, a task of this very job.
-    results = {row["attack"]: Attacked(pickle.loads(bytes(row["measures"])), row["seconds"]) for row in found}
-    return [results[number] for number in range(len(specs))]
+    # Written by `_measure_boxes`, a task of this job.
+    results = {row["attack"]: Attacked(pickle.loads(bytes(row["measures"])), row["seconds"]) for row in rows_measured}
+    return [results[number] for number in range(len(job.specs))]
 
 
-def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job) -> Iterator[Box]:
+def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: Job) -> Iterator[Box]:
     """Build the rows of a block for every model: users by (model, block), targets by (attack, block of their label)."""
     block = opened_block(in_order(opened(batches)), job.rule)
     if block is None:
@@ -145,7 +148,7 @@ def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job) -> Iterator[Bo
         extent = extent.merge(Extent(weight=by.largest_weight))
         yield Box(model, _EXTENT, own, (extent.weight, extent.target, extent.penalty, extent.size))
         for attack in job.attacks_of(model):
-            labels = block.labels if job.specs[attack].exchanged else block.people
+            labels = block.labels if job.specs[attack].shuffled else block.people
             home = job.grid.user_block(labels)
             for number in np.unique(home):
                 chosen = np.flatnonzero(home == number)
@@ -173,7 +176,7 @@ def _joined(boxes: Sequence[Box], columns: int) -> tuple[list[NDArray[np.int64]]
     return beside, KeyedRows.concat([KeyedRows(*box.arrays[columns:]) for box in boxes])
 
 
-def _units(rows: DataFrame, job: _Job) -> list[Units]:
+def _units(rows: DataFrame, job: Job) -> list[Units]:
     """Choose the unit of every model's scores from the largest weights of all blocks."""
     extents = [Extent() for _ in job.models]
     for row in rows.where(f"side = {_EXTENT}").collect():
@@ -181,13 +184,13 @@ def _units(rows: DataFrame, job: _Job) -> list[Units]:
     return [extent.units() for extent in extents]
 
 
-def _with_own_scores(rows: DataFrame, users: DataFrame, job: _Job, units: list[Units]) -> DataFrame:
+def _with_own_scores(rows: DataFrame, users: DataFrame, job: Job, units: list[Units]) -> DataFrame:
     """Give every target the score of the person it belongs to: boxes by (attack, target block), and the pilot's.
 
     Where people are as they are, a block has both at hand. Exchanged targets must go to the block of their person.
     """
     here = rows.mapInArrow(in_boxes(partial(_owned_here, job=job, units=units)), SCHEMA)
-    attacks = [[a for a in job.attacks_of(model) if job.specs[a].exchanged] for model in range(len(job.models))]
+    attacks = [[a for a in job.attacks_of(model) if job.specs[a].shuffled] for model in range(len(job.models))]
     if not any(attacks):
         return here
     blocks = job.grid.user_blocks
@@ -204,19 +207,19 @@ def _sql_arrays(lists: Sequence[Sequence[int]]) -> str:
     return f"array({inner})"
 
 
-def _owned_here(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[Box]:
+def _owned_here(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
     """The targets of a block's own people, all models one after the other."""
     held: dict[tuple[int, int], list[Box]] = {}
     for box in opened(batches):
         held.setdefault((box.side, box.key), []).append(box)
     for (side, key), asked in held.items():
         attack, block = divmod(key, job.grid.user_blocks)
-        if side == _TARGETS and not job.specs[attack].exchanged:
+        if side == _TARGETS and not job.specs[attack].shuffled:
             model = job.model_of(attack)
             yield from _own_boxes(attack, block, held[_USERS, model * job.grid.user_blocks + block], asked, job, units)
 
 
-def _owned(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[Box]:
+def _owned(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
     """The targets of one attack that belong to one block's people, wherever they come from."""
     boxes = list(in_order(opened(batches)))
     asked = [box for box in boxes if box.side == _TARGETS]
@@ -226,7 +229,7 @@ def _owned(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) 
 
 
 def _own_boxes(
-    attack: int, block: int, candidates: list[Box], asked: list[Box], job: _Job, units: list[Units]
+    attack: int, block: int, candidates: list[Box], asked: list[Box], job: Job, units: list[Units]
 ) -> Iterator[Box]:
     (people,), users = _joined(candidates, 1)
     (labels, places), targets = _joined(asked, 2)
@@ -248,7 +251,7 @@ def _own_boxes(
         yield from _row_boxes(attack, _PILOT, block << 32, targets.take(pilot), (labels[pilot], genuine[pilot]))
 
 
-def _scales(users: DataFrame, owned: DataFrame, job: _Job, units: list[Units]) -> list[_Scale]:
+def _scales(users: DataFrame, owned: DataFrame, job: Job, units: list[Units]) -> list[_Scale]:
     """Find the frequent values of every attack's scores from the pilot's targets against everybody."""
     mine = [units[job.model_of(attack)] for attack in range(len(job.specs))]
     zero = np.zeros(1, np.int64)
@@ -303,7 +306,7 @@ def _scored(
     return score_block(index, arrange(index, asked), candidates=candidates, max_values=max_values, level=scale.level)
 
 
-def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[Box]:
+def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
     boxes = list(in_order(opened(batches)))
     asked = [box for box in boxes if box.side == _PILOT]
     if not asked:
@@ -316,7 +319,7 @@ def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Uni
     yield Box(attack, 0, block, (found,))
 
 
-def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Units]) -> Iterator[pa.RecordBatch]:
+def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[pa.RecordBatch]:
     boxes = list(in_order(opened(batches)))
     if not boxes:
         return
@@ -331,7 +334,7 @@ def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: _Job, units: list[Un
     )
 
 
-def _cells(users: DataFrame, owned: DataFrame, job: _Job, scales: list[_Scale]) -> DataFrame:
+def _cells(users: DataFrame, owned: DataFrame, job: Job, scales: list[_Scale]) -> DataFrame:
     """The grid: cell (model, i, j) holds user block i and target block j of every attack that uses the model."""
     blocks, splits = job.grid.user_blocks, job.grid.target_blocks
     candidates = replicated(users, f"transform(sequence(0, {splits - 1}), j -> key * {splits} + j)")
@@ -347,7 +350,7 @@ def _cells(users: DataFrame, owned: DataFrame, job: _Job, scales: list[_Scale]) 
     return met.mapInArrow(in_boxes(partial(_cell, job=job, scales=scales)), SCHEMA)
 
 
-def _cell(batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale]) -> Iterator[Box]:
+def _cell(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) -> Iterator[Box]:
     """Score one cell; its law goes to its attack (side 0), its targets to their block (side 1)."""
     boxes = list(in_order(opened(batches)))
     if not boxes or boxes[0].side != _USERS:
@@ -369,19 +372,19 @@ def _cell(batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale])
         yield Box(attack * splits + split, 1, block, (bare,))
 
 
-def _measured(cells: DataFrame, job: _Job, scales: list[_Scale], seed: int, replicates: int) -> DataFrame:
+def _measured(cells: DataFrame, job: Job, scales: list[_Scale]) -> DataFrame:
     """Merge results of targets over user blocks, then measure every attack in one task."""
     splits, attacks = job.grid.target_blocks, len(job.specs)
     merged = gathered(cells, attacks * (splits + 1)).mapInArrow(
         in_boxes(partial(_merge_boxes, job=job, scales=scales)), SCHEMA
     )
     return gathered(merged, attacks).mapInArrow(
-        partial(_measure_boxes, job=job, scales=scales, seed=seed, replicates=replicates),
+        partial(_measure_boxes, job=job, scales=scales),
         "attack int, seconds double, measures binary",
     )
 
 
-def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale]) -> Iterator[Box]:
+def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) -> Iterator[Box]:
     """One attack's laws, merged as they come; or one target block's results, merged over user blocks."""
     splits = job.grid.target_blocks
     law: LawPart | None = None
@@ -402,9 +405,7 @@ def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_
         yield Box(attack, 1, split, (merge_users(held, scales[attack].units.tolerance),))
 
 
-def _measure_boxes(
-    batches: Iterable[pa.RecordBatch], *, job: _Job, scales: list[_Scale], seed: int, replicates: int
-) -> Iterator[pa.RecordBatch]:
+def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) -> Iterator[pa.RecordBatch]:
     """Everything of one attack, as one machine would have it, measured by the same function."""
     boxes = list(in_order(opened(batches)))
     if not boxes:
@@ -413,7 +414,7 @@ def _measure_boxes(
     law, seconds = boxes[0].arrays
     results = [box.arrays[0] for box in boxes[1:]]
     outcome = outcome_of(scales[attack].units, scales[attack].atoms, replace(merge_partials(results), law=law))
-    measures = measure_outcome(outcome, users=job.people, seed=seed, replicates=replicates)
+    measures = measure_outcome(outcome, users=job.people, seed=job.seed, replicates=job.replicates)
     yield pa.RecordBatch.from_arrays(
         [
             pa.array([attack], pa.int32()),

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from entropie.progress import Progress, silent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Tell", "watched"]
+__all__ = ["watched"]
 
-Tell = Callable[[str, float], None]
 _EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def watched(spark: SparkSession, tell: Tell | None, stage: str) -> Iterator[None]:
+def watched(spark: SparkSession, tell: Progress, stage: str) -> Iterator[None]:
     """Report the share of tasks done while the body runs; later stages of a plan come to light as it goes on.
 
     Whatever `tell` raises ends the jobs and is raised here, as it would be by one that is called in between.
     """
-    if tell is None:
+    if tell is silent:
         yield
         return
     tell(stage, 0.0)
@@ -45,7 +46,9 @@ def watched(spark: SparkSession, tell: Tell | None, stage: str) -> Iterator[None
     tell(stage, 1.0)
 
 
-def _watch(spark: SparkSession, tell: Tell, stage: str, ended: threading.Event, raised: list[BaseException]) -> None:
+def _watch(
+    spark: SparkSession, tell: Progress, stage: str, ended: threading.Event, raised: list[BaseException]
+) -> None:
     tracker = spark.sparkContext.statusTracker()
     known: dict[int, tuple[int, int]] = {}
     shown = 0.0

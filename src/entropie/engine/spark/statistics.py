@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from entropie.attack.features import item_counts
 from entropie.attack.matchers import Pass, Population, Trained, matcher
 from entropie.attack.matchers.contract import usual_length
-from entropie.attack.measured import Training
 from entropie.data.traces import Traces
 from entropie.engine.spark.blocks import Block, opened_block, people_boxes, split_block, traces_of
 from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened
 from entropie.engine.spark.plans import Kept
+from entropie.plan.attacks import Histogram, Training
+from entropie.plan.grid import Bins
+from entropie.plan.plan import Counts
 from entropie.request import SplitRule
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ __all__ = [
     "populations",
 ]
 
-_BINS = 1 << 16
 _BIN, _TRAIN, _TARGET, _WHOLE, _DROPPED = range(5)
 _ATTACKED = -1
 _PARTS_HELD = 16  # parts of blocks that a task holds before it merges them
@@ -49,20 +50,21 @@ Model = tuple[str, Training]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The people in numbers: how many, how long their traces are, and how they lie along the codes.
+    """The people in numbers: what a plan is made from, who is excluded, and how long whole traces are."""
 
-    Histograms are pairs of (length, people). Bins are runs of user codes beginning at `first`.
-    """
-
-    people: int
+    counts: Counts
     dropped: int
-    train_lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
-    target_lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
-    whole_lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
-    first: NDArray[np.int64]
-    bin_people: NDArray[np.int64]
-    bin_train: NDArray[np.int64]
-    bin_target: NDArray[np.int64]
+    whole_lengths: Histogram
+
+    @property
+    def people(self) -> int:
+        """People who are attacked."""
+        return self.counts.people
+
+    @property
+    def target_lengths(self) -> Histogram:
+        """Numbers of events to attack, and how many people have each."""
+        return self.counts.target
 
     @property
     def events(self) -> int:
@@ -70,15 +72,10 @@ class Facts:
         lengths, people = self.whole_lengths
         return int((lengths * people).sum())
 
-    @property
-    def train_events(self) -> int:
-        """Events to learn from."""
-        return int(self.bin_train.sum())
-
 
 def facts_of(people: DataFrame, rule: SplitRule, users: int) -> Facts:
     """Count; the answer has a row per length and at most 65,536 bins of people."""
-    width = -(-users // _BINS)
+    width = Bins.width(users)
     rows = (
         people.mapInArrow(partial(_fact_rows, rule=rule, width=width), "kind int, key long, a long, b long, c long")
         .groupBy("kind", "key")
@@ -87,24 +84,15 @@ def facts_of(people: DataFrame, rule: SplitRule, users: int) -> Facts:
     )
     kind, key, a, b, c = (column.to_numpy().astype(np.int64) for column in rows.columns)
 
-    def table(wanted: int) -> tuple[NDArray[np.int64], ...]:
+    def table(wanted: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         chosen = np.flatnonzero(kind == wanted)
         chosen = chosen[np.argsort(key[chosen])]
         return key[chosen], a[chosen], b[chosen], c[chosen]
 
-    bins = table(_BIN)
-    lengths = [table(number)[:2] for number in (_TRAIN, _TARGET, _WHOLE)]
-    return Facts(
-        people=int(bins[1].sum()),
-        dropped=int(table(_DROPPED)[1].sum()),
-        train_lengths=lengths[0],  # type: ignore[arg-type]
-        target_lengths=lengths[1],  # type: ignore[arg-type]
-        whole_lengths=lengths[2],  # type: ignore[arg-type]
-        first=bins[0] * width,
-        bin_people=bins[1],
-        bin_train=bins[2],
-        bin_target=bins[3],
-    )
+    train, target, whole = ((lengths, people) for lengths, people, _, _ in map(table, (_TRAIN, _TARGET, _WHOLE)))
+    first, some, learned, attacked = table(_BIN)
+    counts = Counts(train, target, Bins(first * width, some, learned, attacked, users))
+    return Facts(counts, int(table(_DROPPED)[1].sum()), whole)
 
 
 def _fact_rows(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, width: int) -> Iterator[pa.RecordBatch]:
@@ -196,7 +184,7 @@ def _dense(traces: Traces) -> tuple[Traces, NDArray[np.int64]]:
     return dense, codes.astype(np.int64)
 
 
-def block_boxes(people: DataFrame, totals: ItemTotals, rule: SplitRule, bounds: NDArray[np.int64]) -> DataFrame:
+def block_boxes(people: DataFrame, totals: ItemTotals, rule: SplitRule, bounds: Sequence[int]) -> DataFrame:
     """Boxes of each block: the facts of its items (side 0) and its people (side 1)."""
     needed = people.mapInArrow(partial(_needed_items, rule=rule, bounds=bounds), "block int, item int")
     facts = needed.join(totals.rows, "item").mapInArrow(
@@ -207,7 +195,7 @@ def block_boxes(people: DataFrame, totals: ItemTotals, rule: SplitRule, bounds: 
 
 
 def _needed_items(
-    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, bounds: NDArray[np.int64]
+    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, bounds: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
     for people, traces in traces_of(batches):
         kept, whole, _, _ = split_block(people, traces, rule)

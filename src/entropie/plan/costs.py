@@ -1,0 +1,491 @@
+"""What a plan takes: core-hours, hours, bytes on the network, memory. A projection, not a guarantee.
+
+It prices the very plan that an engine runs: its attacks, its grid. docs/scaling.md writes out every formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from entropie.attack.matchers import MatcherRates, matcher
+from entropie.attack.scoring import law_size, needs_atoms
+from entropie.errors import InvalidParameter, Unreachable
+from entropie.plan.attacks import AttackSpec, Training
+from entropie.plan.grid import BYTES_PER_USER, BYTES_PER_USER_EVENT, Workers
+from entropie.plan.plan import Counts, Plan
+from entropie.request import SplitRule
+from entropie.theory import checks
+
+__all__ = [
+    "LOCAL",
+    "SCHEMA",
+    "SPARK",
+    "TASK_SHARE",
+    "Data",
+    "Machines",
+    "Price",
+    "Rates",
+    "even_counts",
+    "fewest_executors",
+    "people_per_event",
+    "price",
+]
+
+SCHEMA = "entropie.plan/1"
+ZIPF_EXPONENT = 0.7
+"""Check-ins of New York are shared as by a Zipf law of 0.64, of São Paulo as by one of 0.68; a little more is safe."""
+DISTINCT_SHARE = 0.5
+"""Items over events of a person in half of their events: 0.48 in New York, 0.34 in São Paulo, near 1 for films."""
+TASK_SHARE = 0.6
+"""Share of an executor's memory that its Python tasks have together."""
+MOST_EXECUTORS = 10**6
+_EXACT_ITEMS = 4096
+_NS_PER_HOUR = 3.6e12
+_WHAT_IT_IS = (
+    "A projection from rates of small runs: it may be wrong by a factor of three. Other jobs on the same machines are "
+    "not in it."
+)
+_WHAT_DECIDES = (
+    "The number of people who share the item of an event, {:,.0f} here, decides the time of scoring. Measure it on a "
+    "sample where you can; it grows with the people."
+)
+_MB = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Constants of one core and of what is stored and moved; times in nanoseconds.
+
+    Those of matchers and the times per event are printed by `scripts/bench plan`; the others follow from the sizes of
+    arrays, or are set by hand.
+    """
+
+    matchers: Mapping[str, MatcherRates] = field(default_factory=dict)  # instead of what a matcher says of itself
+    read_ns: float = 1_400.0  # per event
+    encode_ns: float = 16_000.0  # per event, counting people and weighing items included
+    entry_ns: float = 100.0  # per entry of a row made, moved and indexed
+    target_ns: float = 8_000.0  # per target and user block, beside its matched pairs
+    result_ns: float = 1_000.0  # per target and user block, merged
+    law_ns: float = 10e6  # per cell, merged
+    last_ns: float = 2_000.0  # per target, in the one last task of an attack
+    attack_ns: float = 0.0  # per attack, in that task, however many people there are
+    start_seconds: float = 60.0  # before and between the stages, however many people there are
+    overhead: float = 1.5  # what the engine adds to the work itself
+    event_bytes: float = 14.0  # per event in the table of people
+    shuffled_event_bytes: float = 40.0  # per event, each time that events change place
+    event_moves: float = 3.0  # two joins and one sort
+    entry_bytes: float = 16.0  # key and weight
+    result_bytes: float = 80.0  # per target and user block
+    last_bytes: float = 120.0  # per target, in the last task of an attack
+    start_bytes: float = 2e9  # of the driver, or of the one process
+
+    def of(self, name: str) -> MatcherRates:
+        """The rates of a matcher."""
+        return self.matchers.get(name) or matcher(name).rates
+
+
+SPARK = Rates()
+"""An engine whose tasks pass rows on, many at once."""
+
+LOCAL = Rates(
+    read_ns=400.0,
+    encode_ns=200.0,
+    attack_ns=60e6,
+    law_ns=0.0,
+    start_seconds=1.0,
+    overhead=1.0,
+    event_bytes=30.0,
+    event_moves=0.0,
+    start_bytes=400e6,
+)
+"""One process whose threads share all rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Data:
+    """What the price of a plan depends on beside it.
+
+    sharing    mean number of people who have the item of a random target event in training
+    distinct   distinct items per training event of a person
+    """
+
+    counts: Counts
+    items: int
+    sharing: float
+    distinct: float = DISTINCT_SHARE
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.distinct <= 1.0:
+            raise InvalidParameter.of("distinct", "a share above 0 and at most 1", self.distinct)
+        if not 0.0 < self.sharing <= self.counts.people:
+            rule = f"above 0 and at most the number of people, {self.counts.people}"
+            raise InvalidParameter.of("people_per_event", rule, self.sharing)
+
+    @property
+    def events(self) -> int:
+        """Events of all people."""
+        return self.counts.train_events + self.counts.target_events
+
+    def distinct_items(self, training: Training) -> float:
+        """Items of all people in what is learned from, each person's counted once.
+
+        Among a person's first k of T events are k^b distinct items, with the b that gives the share `distinct` at T.
+        """
+        people, counts = self.counts.people, self.counts
+        learned = counts.target_events if training == "target" else counts.train_events
+        length = learned / people
+        known = min(float(training), length) if isinstance(training, int) else length
+        if length <= 1.0:
+            return people * known
+        power = max(0.0, 1.0 + math.log(self.distinct) / math.log(length))
+        return people * float(known**power)
+
+    @property
+    def target_items(self) -> float:
+        """Items of all targets, each target's counted once."""
+        return self.distinct_items("target")
+
+    def shared(self, training: Training) -> float:
+        """People who have the item of a target event among what is learned from."""
+        return self.sharing * self.distinct_items(training) / self.distinct_items(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """What the work runs on; `throughput` is bytes per second that one executor writes or reads in a shuffle."""
+
+    executors: int = 1
+    cores: int = 4
+    memory: float = 16e9
+    throughput: float = 200e6
+
+    def __post_init__(self) -> None:
+        checks.whole_number("executors", self.executors, at_least=1, at_most=MOST_EXECUTORS)
+        checks.whole_number("cores", self.cores, at_least=1, at_most=4096)
+        if not self.memory > 0 or not math.isfinite(self.memory):
+            raise InvalidParameter.of("memory", "a positive size", self.memory)
+        if not self.throughput > 0 or not math.isfinite(self.throughput):
+            raise InvalidParameter.of("throughput", "a positive number of MB per second", self.throughput / _MB)
+
+    @property
+    def all_cores(self) -> int:
+        """Cores of all executors."""
+        return self.executors * self.cores
+
+    @property
+    def task_memory(self) -> int:
+        """What one task may fill: the value for `assess --memory`."""
+        return max(1, int(TASK_SHARE * self.memory / self.cores))
+
+    @property
+    def workers(self) -> Workers:
+        """The tasks of a cluster of these."""
+        return Workers(self.all_cores, self.task_memory, shared=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The projection: times in hours, sizes in bytes; totals are over all attacks."""
+
+    plan: Plan
+    data: Data
+    machines: Machines
+    on_cluster: bool
+    attacks: tuple[AttackSpec, ...]
+    matched_pairs: float
+    core_hours: dict[str, float]
+    scoring_core_hours: dict[str, float]
+    hours: dict[str, float]
+    moved_bytes: dict[str, int]
+    disk_bytes_per_executor: int
+    memory_bytes: dict[str, int]
+    fits: dict[str, bool]
+
+    @property
+    def total_hours(self) -> float:
+        """Hours from start to end."""
+        return sum(self.hours.values())
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the numbers mean, and what they do not."""
+        said = [_WHAT_IT_IS, _WHAT_DECIDES.format(self.data.sharing)]
+        if not self.fits["block"]:
+            said.append("A task has too little memory for even one person: raise the memory.")
+        if not self.fits["last_task"]:
+            need, have = self.memory_bytes["last_task"] / 1e9, self.memory_bytes["executor_tasks"] / 1e9
+            said.append(
+                f"The last task of an attack needs {need:,.1f} GB and the tasks of an executor have {have:,.1f} GB "
+                "together: raise the memory of the executors."
+            )
+        if not self.fits["process"]:
+            said.append("The memory of this machine does not suffice: give `--memory`, sample, or use a cluster.")
+        return tuple(said)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `plan --json` prints."""
+        grid, machines, counts = self.plan.grid, self.machines, self.data.counts
+        return {
+            "schema": SCHEMA,
+            "engine": "spark" if self.on_cluster else "local",
+            "users": counts.people,
+            "events": self.data.events,
+            "items": self.data.items,
+            "matchers": list(self.plan.matchers),
+            "known_events": list(self.plan.known_events),
+            "attacks": len(self.attacks),
+            "distinct_share": self.data.distinct,
+            "people_per_event": self.data.sharing,
+            "machines": {
+                "executors": machines.executors,
+                "cores_per_executor": machines.cores,
+                "cores": machines.all_cores,
+                "memory_bytes_per_executor": round(machines.memory),
+                "bytes_per_second_per_executor": round(machines.throughput),
+            },
+            "blocks": {
+                "user_blocks": grid.user_blocks,
+                "target_splits": grid.target_blocks,
+                "users_per_block": grid.largest_block,
+                "bytes_per_block": self.memory_bytes["block"],
+                "cells": grid.cells,
+            },
+            "pairs_per_attack": counts.people**2,
+            "matched_pairs": self.matched_pairs,
+            "core_hours": {**self.core_hours, "total": sum(self.core_hours.values())},
+            "scoring_core_hours": self.scoring_core_hours,
+            "hours": {**self.hours, "total": self.total_hours},
+            "shuffle_bytes": {**self.moved_bytes, "total": sum(self.moved_bytes.values())},
+            "disk_bytes_per_executor": self.disk_bytes_per_executor,
+            "memory_bytes": self.memory_bytes,
+            "fits": self.fits,
+            "sentences": list(self.sentences),
+        }
+
+
+def people_per_event(users: int, events: int, items: int, *, distinct: float, exponent: float) -> float:
+    """How many people have the item of a random event, if all drew their items from one Zipf law.
+
+    n sum_x p(x) (1 - (1 - p(x))^t) with p(x) proportional to x^-exponent and t distinct items per person in half of
+    their events. People who live in different places share less, and those who follow a fashion more.
+    """
+    if not 0.0 <= exponent <= 3.0:
+        raise InvalidParameter.of("zipf", "between 0 and 3", exponent)
+    head = min(items, _EXACT_ITEMS)
+    edges = np.unique(np.round(np.geomspace(head + 1, items + 1, 2048))) if items > head else np.array([head + 1.0])
+    ranks = np.concatenate((np.arange(1.0, head + 1.0), (edges[1:] + edges[:-1] - 1.0) / 2.0))
+    times = np.concatenate((np.ones(head), np.diff(edges)))
+    share = ranks**-exponent
+    share /= float(np.sum(times * share))
+    drawn = distinct * events / (2 * users)
+    has = -np.expm1(drawn * np.log1p(-np.minimum(share, 1.0 - 1e-12)))
+    return float(users * np.sum(times * share * has))
+
+
+def even_counts(users: int, events: int, split: SplitRule) -> Counts:
+    """Counts of people who are all alike, split by the rule."""
+    each = events / users
+    train = (each + 1) // 2 if each == int(each) else each / 2
+    target = each - train
+    if split.rule == "history":
+        target = each
+    if split.target_events is not None:
+        target = min(target, float(split.target_events))
+    if split.rule == "history" or split.knowledge == "maximum":
+        train = target
+    if split.train_events is not None:
+        train = min(train, float(split.train_events))
+    return Counts.even(users, train, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One attack in numbers: entries of the rows it learns and asks, matched pairs, time to score them."""
+
+    spec: AttackSpec
+    user_entries: float
+    target_entries: float
+    matched: float
+    scoring_ns: float
+
+
+def _part(spec: AttackSpec, plan: Plan, data: Data, rates: Rates) -> _Part:
+    cost, people = rates.of(spec.matcher), float(plan.people)
+    matched = data.target_items * data.shared(spec.training) * cost.reach
+    every = people**2 * cost.pair_ns if plan.people <= cost.pair_users else 0.0
+    scoring = matched * cost.matched_ns + every + people * plan.grid.user_blocks * rates.target_ns
+    users = data.distinct_items(spec.training) * cost.user_entries
+    return _Part(spec, users, data.target_items * cost.target_entries, matched, scoring)
+
+
+def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True, rates: Rates | None = None) -> Price:
+    """Project what the plan takes. The second stage is priced for the matcher that costs most."""
+    rates = rates or (SPARK if on_cluster else LOCAL)
+    dearest = max(plan.matchers, key=lambda name: _part(AttackSpec(name), plan, data, rates).scoring_ns)
+    later = plan.second_stage(dearest)
+    groups = [*plan.first_stage, *((later,) if later else ())]
+    parts = [[_part(spec, plan, data, rates) for spec in group] for group in groups]
+    return _projected(plan, data, machines, rates, parts) if on_cluster else _here(plan, data, machines, rates, parts)
+
+
+def _busy(plan: Plan, data: Data, rates: Rates, parts: Sequence[_Part]) -> dict[str, float]:
+    """Core time of every stage, in nanoseconds: a block's rows go to S cells, a split's to U."""
+    grid, people, attacks = plan.grid, plan.people, len(parts)
+    indexed = sum(grid.target_blocks * part.user_entries + grid.user_blocks * part.target_entries for part in parts)
+    return {
+        "read": data.events * rates.read_ns,
+        "encode": data.events * rates.encode_ns,
+        "models": indexed * rates.entry_ns,
+        "scoring": sum(part.scoring_ns for part in parts),
+        "merging": attacks * (people * grid.user_blocks * rates.result_ns + grid.cells * rates.law_ns),
+        "measures": attacks * (people * rates.last_ns + rates.attack_ns),
+    }
+
+
+def _moved(plan: Plan, data: Data, rates: Rates, groups: Sequence[Sequence[_Part]]) -> dict[str, float]:
+    """Bytes that change place. Rows of users go to every split of the targets once for all attacks that share a model,
+    and for each attack to the pilot; where identities are shuffled, once more to score people's own.
+    """
+    grid, people = plan.grid, plan.people
+    pilot = int(needs_atoms(people, people))
+    entries = results = 0.0
+    for group in groups:
+        models = {(part.spec.matcher, part.spec.training): part for part in group}
+        entries += sum(grid.target_blocks * part.user_entries for part in models.values())
+        for part in group:
+            again = int(part.spec.shuffled)
+            entries += (pilot + again) * part.user_entries + (grid.user_blocks + again) * part.target_entries
+            results += people * grid.user_blocks * rates.result_bytes + grid.cells * _law_bytes(people)
+    return {
+        "events": rates.event_moves * data.events * rates.shuffled_event_bytes,
+        "models": entries * rates.entry_bytes,
+        "results": results,
+    }
+
+
+def _law_bytes(people: int) -> float:
+    """The distribution of the scores of a cell: values and counts, no more of them than it has pairs."""
+    return 16.0 * min(law_size(people), people**2)
+
+
+def _projected(plan: Plan, data: Data, machines: Machines, rates: Rates, groups: Sequence[Sequence[_Part]]) -> Price:
+    """On a cluster: cells run in waves, so that the last wave may leave cores idle."""
+    parts = [part for group in groups for part in group]
+    busy, moved = _busy(plan, data, rates, parts), _moved(plan, data, rates, groups)
+    core_hours = {stage: rates.overhead * time / _NS_PER_HOUR for stage, time in busy.items()}
+    cores, cells = machines.all_cores, plan.grid.cells * plan.models
+    used = cells / (-(-cells // cores) * cores)
+    both_ways = 2.0 / (machines.throughput * machines.executors * 3600.0)
+    waves = sum(-(-len(group) // cores) for group in groups)
+    tasks = TASK_SHARE * machines.memory
+    memory = {
+        "executor": round(machines.memory),
+        "executor_tasks": round(tasks),
+        "task": machines.task_memory,
+        "block": _block_bytes(plan, data),
+        "last_task": round(plan.people * rates.last_bytes),
+        "driver": round(rates.start_bytes),
+    }
+    largest = max(_moved(plan, data, rates, [group])["models"] for group in groups)
+    return Price(
+        plan=plan,
+        data=data,
+        machines=machines,
+        on_cluster=True,
+        attacks=tuple(part.spec for part in parts),
+        matched_pairs=sum(part.matched for part in parts),
+        core_hours=core_hours,
+        scoring_core_hours=_by_matcher(plan, rates, parts),
+        hours={
+            "start": rates.start_seconds / 3600.0,
+            "ingest": (core_hours["read"] + core_hours["encode"]) / cores,
+            "grid": sum(core_hours[stage] for stage in ("models", "scoring", "merging")) / (cores * used),
+            "moving": both_ways * sum(moved.values()),
+            "last_tasks": core_hours["measures"] / len(parts) * waves,
+        },
+        moved_bytes={stage: round(size) for stage, size in moved.items()},
+        disk_bytes_per_executor=round(
+            (moved["events"] + data.events * rates.event_bytes + largest) / machines.executors
+        ),
+        memory_bytes=memory,
+        fits={"block": memory["block"] <= tasks, "last_task": memory["last_task"] <= tasks, "process": True},
+    )
+
+
+def _here(plan: Plan, data: Data, machines: Machines, rates: Rates, groups: Sequence[Sequence[_Part]]) -> Price:
+    """On one machine: threads share the scoring, all else is done by one."""
+    parts = [part for group in groups for part in group]
+    core_hours = {
+        stage: rates.overhead * time / _NS_PER_HOUR for stage, time in _busy(plan, data, rates, parts).items()
+    }
+    largest = max(part.user_entries + part.target_entries for part in parts)
+    share = 1.0 / plan.grid.user_blocks
+    memory = {
+        "process": round(rates.start_bytes + data.events * rates.event_bytes + model_bytes(largest, share)),
+        "block": _block_bytes(plan, data),
+        "machine": round(machines.memory),
+    }
+    return Price(
+        plan=plan,
+        data=data,
+        machines=machines,
+        on_cluster=False,
+        attacks=tuple(part.spec for part in parts),
+        matched_pairs=sum(part.matched for part in parts),
+        core_hours=core_hours,
+        scoring_core_hours=_by_matcher(plan, rates, parts),
+        hours={
+            "start": rates.start_seconds / 3600.0,
+            "ingest": core_hours["read"] + core_hours["encode"],
+            "grid": core_hours["models"] + core_hours["merging"] + core_hours["scoring"] / machines.cores,
+            "last_tasks": core_hours["measures"],
+        },
+        moved_bytes={},
+        disk_bytes_per_executor=0,
+        memory_bytes=memory,
+        fits={"block": True, "last_task": True, "process": memory["process"] <= machines.memory},
+    )
+
+
+def model_bytes(entries: float, share: float = 1.0) -> float:
+    """Rows of users and targets (feature and weight) and the index over them (user and weight), on one machine."""
+    return entries * (12.0 + 12.0) * share
+
+
+def _block_bytes(plan: Plan, data: Data) -> int:
+    """What a block of people takes in a cell at most, as the grid is cut by it."""
+    each = BYTES_PER_USER + BYTES_PER_USER_EVENT * data.counts.train_events / plan.people
+    return round(plan.grid.largest_block * each)
+
+
+def _by_matcher(plan: Plan, rates: Rates, parts: Sequence[_Part]) -> dict[str, float]:
+    return {
+        name: rates.overhead * sum(part.scoring_ns for part in parts if part.spec.matcher == name) / _NS_PER_HOUR
+        for name in plan.matchers
+    }
+
+
+def fewest_executors(hours: float, priced: Callable[[int], Price]) -> Price:
+    """The price with the fewest executors that end within so many hours."""
+    if not hours > 0 or not math.isfinite(hours):
+        raise InvalidParameter.of("hours", "a positive number", hours)
+    low, high = 0, 1  # too few, perhaps enough
+    while (tried := priced(high)).total_hours > hours:
+        if high == MOST_EXECUTORS:
+            raise Unreachable(
+                f"No number of executors ends within {hours:g} hours: {MOST_EXECUTORS:,} of them would need "
+                f"{tried.total_hours:.3g}; give more time, or name fewer matchers."
+            )
+        low, high = high, min(2 * high, MOST_EXECUTORS)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if priced(middle).total_hours > hours:
+            low = middle
+        else:
+            high = middle
+    return priced(high)
