@@ -7,7 +7,7 @@ import json
 import pytest
 
 from entropie.cli.main import run
-from entropie.cli.reproduce import time_left
+from entropie.cli.reproduce import reproduction_text
 
 
 @pytest.fixture
@@ -27,8 +27,7 @@ def call(capsys, tmp_path, monkeypatch):
 def test_a_figure_of_formulas(call, tmp_path):
     code, out, err = call("reproduce", "1", "--out", "found")
     assert (code, err) == (0, "")
-    assert "Figure 1. alpha against epsilon" in out
-    assert "epsilon 10: proposition 14 bits" in " ".join(out.split())
+    assert out.startswith("1  The exact bound is up to 278 times below the theorem (at epsilon 0.1).\n")
     assert (tmp_path / "found" / "fig1.csv").read_text(encoding="utf-8").startswith("epsilon,proposition_bits,")
     assert (tmp_path / "found" / "results.md").exists()
 
@@ -53,7 +52,7 @@ def test_stopping_says_what_is_kept(call, monkeypatch):
     monkeypatch.setattr("entropie.paper.reproduce.reproduce", stopped)
     code, out, err = call("reproduce", "9")
     assert (code, out) == (130, "")
-    assert "what is done is kept in entropie-paper" in err
+    assert "finished steps are in entropie-paper" in err
 
 
 @pytest.mark.parametrize(
@@ -80,5 +79,16 @@ def test_a_file_in_the_way(call, tmp_path):
     assert "taken" in err
 
 
-def test_time_left_in_words():
-    assert [time_left(seconds) for seconds in (None, 5.4, 125.0)] == ["", "5 s left", "2 min 05 s left"]
+def test_verbose_prints_every_finding_and_quiet_none(call):
+    code, out, _ = call("reproduce", "1", "--out", "found", "--verbose")
+    assert code == 0
+    assert out.startswith("Figure 1. alpha against epsilon\n")
+    assert "- Epsilon 10: proposition 14 bits" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert call("reproduce", "1", "--out", "found", "--quiet")[:2] == (0, "")
+
+
+def test_all_figures_fit_a_screen(small, folder):
+    text = reproduction_text(small, folder).splitlines()
+    assert len(text) <= 25
+    assert max(map(len, text)) <= 80 + len(str(folder))

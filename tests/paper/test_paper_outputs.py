@@ -1,4 +1,4 @@
-"""Files of a reproduction: tables that spreadsheets and pages can take, pictures that can be drawn."""
+"""Files of a reproduction: tables that spreadsheets and pages can take, charts that can be drawn."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def test_tables_leave_out_empty_columns_and_keep_digits_near_one():
 
 def test_the_page_names_the_machine_and_every_step(small):
     figure = FIGURES["1"]
-    page = results_page([(figure, small.rows["1"], "found")], small.steps, small.settings, "entropie reproduce 1")
+    page = results_page([(figure, small.rows["1"])], small.steps, small.settings, "entropie reproduce 1")
     assert "Python" in page
     assert "`entropie reproduce 1`" in page
     assert all(f"| {step.name} |" in page for step in small.steps)
+    assert "](fig1.svg)" in page
 
 
-@pytest.mark.skipif(not drawing.available(), reason="pictures need vl_convert")
+@pytest.mark.skipif(not drawing.available(), reason="charts need vl_convert")
 def test_points_that_a_logarithmic_axis_cannot_show_are_left_out():
     rows = [{"x": 1.0, "y": value, "name": "n"} for value in (0.0, -1.0, 10.0, 1000.0, 1e5)]
     spec = lines(rows, axis("x", "x"), axis("y", "y", log=True), "name", description="words")

@@ -93,14 +93,11 @@ def test_what_a_result_is_filed_under(settings, tmp_path, monkeypatch):
     assert len({key, *others}) == 6
 
 
-def test_progress_rises_and_tells_the_time_left(settings):
+def test_progress_rises(settings):
     told = []
     wanted = [Step(name, work, {"name": name}, cost) for name, cost in (("a", 1.0), ("b", 3.0))]
-    run_steps(wanted, settings, lambda *words: told.append(words))
-    assert [(name, share) for name, share, _ in told] == [("a", 0.0), ("b", 0.25), ("drawing", 1.0)]
-    assert told[0][2] is None
-    assert told[1][2] >= 0.0
-    assert told[2][2] == 0.0
+    run_steps(wanted, settings, lambda stage, share: told.append((stage, share)))
+    assert told == [("a", 0.0), ("b", 0.25), ("drawing", 1.0)]
 
 
 def test_peak_memory_is_that_of_the_step(settings):

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, json_option
+from entropie.cli.options import COUNT, FOLDER, Command, json_option, option, quiet_option, verbose_option
+from entropie.progress import Progress, silent
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
-
-@click.command()
+@click.command(cls=Command)
 @click.argument("figures", nargs=-1, metavar="[FIGURE]...")
-@click.option(
+@option("--data", type=FOLDER, metavar="DIR", group="Input", help="Folder with real data. [simulated data]")
+@option(
     "--scale",
     type=click.Choice(["small", "medium", "paper"]),
     default="small",
-    show_default=True,
-    help="2,000 people in half a minute, 100,000 in three, or the paper's 1,370,637 in up to thirty.",
+    group="Input",
+    help="Half a minute, 3, or up to 30. [small]",
 )
-@click.option(
-    "--data", type=_FOLDER, metavar="DIR", help="Folder with real data; the simulator stands in for the rest."
+@option(
+    "--out",
+    type=FOLDER,
+    default=Path("entropie-paper"),
+    metavar="DIR",
+    group="Output",
+    help="Folder for results. [entropie-paper]",
 )
-@click.option(
-    "--out", type=_FOLDER, default=Path("entropie-paper"), show_default=True, metavar="DIR", help="Folder for results."
-)
-@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of everything drawn.")
-@click.option("--threads", type=COUNT, metavar="N", help="Threads to use. [all cores]")
+@verbose_option
+@quiet_option
 @json_option
+@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of everything drawn. [0]")
+@option("--threads", type=COUNT, metavar="N", group="Running", help="Threads to use. [all cores]")
 @click.pass_context
 def reproduce(
     context: click.Context,
@@ -47,87 +53,103 @@ def reproduce(
     out: Path,
     seed: int,
     threads: int | None,
+    verbose: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
-    """Reproduce the paper: figures 1 to 10, the tables `cities` (real data) and `growth` (time), or `all` but growth.
+    """Reproduce the paper: figures 1 to 10, `cities` (real data), `growth` (time), or `all` but growth.
 
-    Every figure is written as CSV, JSON, SVG and PNG with a caption: the paper's claim and what was found. A stopped
-    run continues with what is done. Recognised in --data: raw_Checkins_anonymized.txt (Foursquare), ratings.csv or
-    ratings.dat (MovieLens), foursquare_*.parquet (user, venue, time), bssr1_*.csv.
+    Every figure is written as CSV, JSON, SVG and PNG, results.md has them all. Scales: 2,000 people, 100,000, or the
+    paper's 1,370,637. A stopped run continues where it was. Recognised in --data: raw_Checkins_anonymized.txt
+    (Foursquare), ratings.csv or ratings.dat (MovieLens), foursquare_*.parquet (user, venue, time), bssr1_*.csv.
 
     \b
     entropie reproduce 1 5 6
     entropie reproduce all --scale paper --data data
     """
     from entropie.errors import InvalidInput
+    from entropie.errors import option as marked
     from entropie.paper.registry import chosen_figures
     from entropie.paper.reproduce import reproduce as run
     from entropie.paper.settings import make_settings
 
     if out.exists() and not out.is_dir():
-        raise InvalidInput(f"Output {out} is a file; name a folder.")
+        raise InvalidInput(f"Output {out} is a file; name a folder with {marked('out')}.")
     chosen_figures(figures)
     settings = make_settings(scale, out / "steps", seed=seed, data=data, threads=threads)
     command = shlex.join(["entropie", "reproduce", *(figures or ("all",)), "--scale", scale])
     if data is not None:
         command += " --data DIR"  # where files lie is nobody's business
     try:
-        with _progress() as tell:
-            found = run(figures, settings, out, tell=tell, command=command)
+        with _bar() as progress:
+            done = run(figures, settings, out, progress=progress, command=command)
     except KeyboardInterrupt:
-        click.echo(f"entropie: Stopped; what is done is kept in {out}, the same command continues.", err=True)
+        click.echo(f"entropie: Stopped; finished steps are in {out}, the same command continues.", err=True)
         context.exit(130)
     if as_json:
-        output.print_json(found.to_json())
-    else:
-        click.echo(reproduction_text(found, out))
+        output.print_json(done.to_json())
+    elif not quiet:
+        click.echo(reproduction_text(done, out, verbose))
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
-    """A bar with the step at work and the time left, where standard error is a terminal."""
+def _bar() -> Iterator[Progress]:
+    """One bar for all steps with the time left, where standard error is a terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield silent
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0, left="")
-
-        def tell(step: str, share: float, seconds_left: float | None) -> None:
-            bar.update(task, completed=share, description=step, left=time_left(seconds_left))
-
-        yield tell
+    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda step, share: bar.update(task, completed=share, description=step)
 
 
-def time_left(seconds: float | None) -> str:
-    """Minutes and seconds in words, or nothing where they cannot be told yet."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s left" if minutes else f"{rest} s left"
+def reproduction_text(done: Reproduction, out: Path, verbose: bool = False) -> str:
+    """The terminal view: the main finding of every figure, then time, memory and files."""
+    return "\n".join([*(_all_findings(done) if verbose else _main_findings(done)), "", *_footer(done, out)])
 
 
-def reproduction_text(found: Reproduction, out: Path) -> str:
-    """The terminal view: one paragraph per figure, then time, memory and files."""
+def _main_findings(done: Reproduction) -> list[str]:
+    width = max(len(name) for name in done.findings) + 2
+    return [
+        textwrap.fill(
+            lines[0],
+            output.WIDTH,
+            initial_indent=name.ljust(width),
+            subsequent_indent=" " * width,
+            break_on_hyphens=False,
+        )
+        for name, lines in done.findings.items()
+    ]
+
+
+def _all_findings(done: Reproduction) -> list[str]:
+    from entropie.paper.outputs import title_of
+
     lines = []
-    for name, (title, claim, finding) in found.findings.items():
-        heading = f"Figure {name}. {title}" if name.isdigit() else title
-        lines += [heading, ""]
-        if claim:
-            lines += [output.paragraph(f"The paper: {claim}"), ""]
-        lines += [output.paragraph(f"Found: {finding}"), ""]
-    worked = [step for step in found.steps if not step.kept]
+    for figure in done.figures:
+        lines += [title_of(figure), ""]
+        if figure.claim:
+            lines += [output.paragraph(f"The paper: {figure.claim}"), ""]
+        lines += [
+            *(textwrap.fill(line, output.WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+              for line in done.findings[figure.name]),
+            "",
+        ]  # fmt: skip
+    return lines[:-1]
+
+
+def _footer(done: Reproduction, out: Path) -> list[str]:
+    worked = [step for step in done.steps if not step.kept]
     seconds = sum(step.seconds for step in worked)
     peak = max((step.peak_bytes for step in worked), default=0)
-    kept = len(found.steps) - len(worked)
-    done = f"{len(worked)} steps in {seconds:.0f} s, at most {peak / 2**30:.1f} GB"
-    if kept:
-        done += f"; {kept} steps were done before"
-    lines.append(output.paragraph(f"Scale {found.settings.scale.name}, seed {found.settings.seed}: {done}."))
-    if not found.pictures:
-        lines.append(output.paragraph("No pictures: they need the extra `report`; run: pip install 'entropie[report]'"))
-    lines.append(output.paragraph(f"Written to {out}: {len(found.files)} files; results.md has all tables."))
-    return "\n".join(lines)
+    spent = f"{words.plural(len(worked), 'step')} in {words.seconds(seconds)}, at most {words.size(peak)}"
+    kept = f"; {len(done.steps) - len(worked)} done before" if len(worked) < len(done.steps) else ""
+    lines = [f"Scale {done.settings.scale.name}, seed {done.settings.seed}: {spent}{kept}."]
+    if not done.charts:
+        lines.append(output.paragraph("No charts: they need the extra `report`; run: pip install 'entropie[report]'"))
+    return [*lines, f"All findings, charts and tables: {out / 'results.md'} ({len(done.files)} files)"]

@@ -44,10 +44,8 @@ def attack_step(
     arguments = {
         "kind": kind,
         "matcher": matcher,
-        "knowledge": knowledge,
         "users": users,
-        "target_events": target_events,
-        "train_events": train_events,
+        "split": {"knowledge": knowledge, "target_events": target_events, "train_events": train_events},
         "min_events": min_events,
         "det": det,
     }
@@ -66,10 +64,8 @@ def attacked(
     *,
     kind: Kind,
     matcher: str,
-    knowledge: Knowledge,
     users: int,
-    target_events: int | None,
-    train_events: int | None,
+    split: dict[str, Any],
     min_events: int,
     det: bool,
 ) -> dict[str, Any]:
@@ -77,8 +73,8 @@ def attacked(
     people = at_least(source(settings, kind).traces, min_events)
     chosen = sample(people, users, settings.seed)
     rule: Rule = "halves" if kind == "check-ins" else "history"
-    split = split_traces(chosen, SplitRule(rule, knowledge, train_events, target_events))
-    return {**measured_traces(settings, matcher, split, det), "people_to_choose_from": people.users}
+    parts = split_traces(chosen, SplitRule(rule, **split))
+    return {**measured_traces(settings, matcher, parts, det), "people_to_choose_from": people.users}
 
 
 def measured_traces(settings: Settings, matcher: str, split: Split, det: bool = False) -> dict[str, Any]:
@@ -90,7 +86,7 @@ def measured_traces(settings: Settings, matcher: str, split: Split, det: bool = 
 def measured(outcome: AttackOutcome, users: int, settings: Settings, det: bool = False) -> dict[str, Any]:
     """Bits and errors of an attack, as plain values.
 
-    `pse_bits` is the estimate from the exact law of all pairs, `pse_paper_bits` the paper's own way with one impostor
+    `pse_bits` is the estimate from the scores of all pairs, `pse_paper_bits` the paper's own with one impostor
     score per person, `pse_paper_wide_bits` the same with ten times the noise: where the two differ by log2 10 = 3.32
     bits the noise sets the value. `resolvable_bits` is the most that so many impostor scores can show.
     """

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie import words
 from entropie.errors import Unreachable
 from entropie.paper.attacks import attack_step
 from entropie.paper.charts import Rows, Spec, axis, lines
@@ -72,7 +73,7 @@ def at_equal_errors(settings: Settings) -> list[dict[str, Any]]:
 def _priced(
     kind: str, k: int, answers: int, theta: float | None, shares: NDArray[np.float64], n: int
 ) -> dict[str, float | None]:
-    """Budget and expected loss; nothing where the bound cannot promise the error at all."""
+    """Budget and expected loss; nothing where the bound cannot guarantee the error rate at all."""
     if not theta:
         return {"theta": theta, "epsilon": None, "l2_top": None, "l2_all": None}
     mechanism = mechanism_of(kind, k, answers, theta=theta)
@@ -142,9 +143,9 @@ def specs(rows: Rows) -> dict[str, Spec]:
     ]
     return {
         "": lines(
-            equal, axis("error", "guaranteed identification error"),
+            equal, axis("error", "guaranteed error rate"),
             axis("l2_top", "squared error, 100 most visited", log=True), "mechanism", dash="bound",
-            description="Expected loss at the same guaranteed error: the exact bound allows a smaller one.",
+            description="Expected loss at the same guaranteed error rate: the exact bound allows a smaller one.",
         ),
         "-hash": lines(
             sizes, axis("hash_size", "hash values g", log=True), axis("value", "squared error", log=True), "measure",
@@ -153,45 +154,54 @@ def specs(rows: Rows) -> dict[str, Spec]:
     }  # fmt: skip
 
 
-def finding(rows: Rows) -> str:
-    """The three parts in a sentence each."""
-    return " ".join((_equal_sentence(rows), _hash_sentence(rows), _adversary_sentence(rows)))
+def findings(rows: Rows) -> list[str]:
+    """What the exact bound allows, what fewer hash values give, who re-identifies most."""
+    return [*_equal(rows), *_hashed(rows), _adversaries(rows)]
 
 
-def _equal_sentence(rows: Rows) -> str:
+def _equal(rows: Rows) -> list[str]:
     pairs: dict[tuple[str, float], dict[str, dict[str, Any]]] = {}
     for row in rows:
         if row["part"] == "equal error":
             pairs.setdefault((row["kind"], row["error"]), {})[row["bound"]] = row
-    both = [pair for pair in pairs.values() if pair["theorem"]["l2_top"] and pair["exact"]["l2_top"]]
+    both = [pair for pair in pairs.values() if pair["theorem"].get("l2_top") and pair["exact"].get("l2_top")]
     shown = [pair for pair in both if pair["exact"]["kind"] == "rr" and pair["exact"]["error"] in (0.8, 0.92)]
-    pair = shown[-1]  # 0.92 is the paper's example; few people cannot be promised it by the theorem
+    pair = shown[-1]  # 0.92 is the paper's example; the theorem cannot guarantee it to few people
     ours, theirs = pair["exact"], pair["theorem"]
-    return (
-        f"At a guaranteed error of {ours['error']:g} {TITLES[ours['kind']]} may tell the truth with probability "
-        f"{ours['theta']:.3g} instead of {theirs['theta']:.3g} (epsilon {ours['epsilon']:.2f} instead of "
-        f"{theirs['epsilon']:.2f}), which lowers the loss over the 100 most visited places "
-        f"{theirs['l2_top'] / ours['l2_top']:.3g} times."
-    )
+    return [
+        (
+            f"At a guaranteed error rate of {words.percent(ours['error'])} {TITLES[ours['kind']]} may tell the truth "
+            f"in {words.percent(ours['theta'])} of reports instead of {words.percent(theirs['theta'])} (epsilon "
+            f"{ours['epsilon']:.2f} instead of {theirs['epsilon']:.2f})."
+        ),
+        f"That lowers the loss over the 100 most visited places {theirs['l2_top'] / ours['l2_top']:.2g} times.",
+    ]
 
 
-def _hash_sentence(rows: Rows) -> str:
+def _hashed(rows: Rows) -> list[str]:
     sizes = [row for row in rows if row["part"] == "hash size"]
-    plain = next(row for row in sizes if row["hash_size"] is None)
-    best = min((row for row in sizes if row["hash_size"] is not None), key=lambda row: row["l2_top"])
-    return (
-        f"Where no attacker succeeds with more than {best['success']:.3g}, the best number of hash values for the most "
-        f"visited places is {best['hash_size']:,} (theta {best['theta']:.2g}): loss {best['l2_top']:.3g} against "
-        f"{plain['l2_top']:.3g} of randomized response; but {LIST} guesses succeed with up to "
-        f"{best['list_success']:.3g} against {plain['list_success']:.3g}, and after {REPORTS} reports one guess with "
-        f"up to {best['reports_success']:.3g} against {plain['reports_success']:.3g}."
-    )
+    plain = next(row for row in sizes if row.get("hash_size") is None)
+    best = min((row for row in sizes if row.get("hash_size") is not None), key=lambda row: row["l2_top"])
+    return [
+        (
+            f"Where one guess succeeds in at most {words.percent(best['success'])} of cases, {best['hash_size']:,} "
+            f"hash values are best for the most visited places: loss {best['l2_top']:.2g} against "
+            f"{plain['l2_top']:.2g} of randomized response."
+        ),
+        (
+            f"The price: {LIST} guesses succeed in up to {words.percent(best['list_success'])} against "
+            f"{words.percent(plain['list_success'])}, and one guess after {REPORTS} reports in up to "
+            f"{words.percent(best['reports_success'])} against {words.percent(plain['reports_success'])}."
+        ),
+    ]
 
 
-def _adversary_sentence(rows: Rows) -> str:
-    named = [row for row in rows if row["part"] == "adversary"]
-    parts = [f"{row['matcher']} {1.0 - row['error']:.1%} ({row['pse_bits']:.1f} bits)" for row in named]
-    return f"People named rightly from the other half of their trace, {named[0]['users']:,} people: {', '.join(parts)}."
+def _adversaries(rows: Rows) -> str:
+    attacks = [row for row in rows if row["part"] == "adversary"]
+    parts = [
+        f"{row['matcher']} {words.percent(1.0 - row['error'])} ({words.bits(row['pse_bits'])} bits)" for row in attacks
+    ]
+    return f"Re-identified from the other half of the trace, {attacks[0]['users']:,} people: {', '.join(parts)}."
 
 
 FIGURE = Figure(
@@ -202,9 +212,9 @@ FIGURE = Figure(
     steps=steps,
     data=data,
     specs=specs,
-    finding=finding,
+    findings=findings,
     shown=(
         "part", "kind", "error", "bound", "theta", "epsilon", "l2_top", "l2_all", "hash_size", "list_success",
-        "reports_success", "matcher", "users", "pse_bits",
+        "reports_success", "success", "matcher", "users", "pse_bits",
     ),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from entropie import words
 from entropie.attack.single import pie_bits
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
@@ -92,32 +93,31 @@ def data(settings: Settings, results: Results) -> Rows:
 
 
 def specs(rows: Rows) -> dict[str, Spec]:
-    """Share of people named with partial knowledge, by matcher."""
+    """Share of people re-identified with partial knowledge, by matcher."""
     drawn = [
-        {"data": row["data"], "named": 1.0 - row["error"], "matcher": row["matcher"]}
+        {"data": row["data"], "re-identified": 1.0 - row["error"], "matcher": row["matcher"]}
         for row in rows
         if row["knowledge"] == "partial"
     ]
     if not drawn:
         return {}
     x = {"field": "data", "type": "nominal", "axis": {"title": None, "labelAngle": 0}}
-    y = {"field": "named", "type": "quantitative", "axis": {"title": "share of people named rightly", "format": "~g"}}
-    return {"": bars(drawn, x, y, "matcher", description="Share of people named rightly on real data, by matcher.")}
+    y = {"field": "re-identified", "type": "quantitative", "axis": {"title": "people re-identified", "format": ".0%"}}
+    return {"": bars(drawn, x, y, "matcher", description="People re-identified on real data, by matcher.")}
 
 
-def finding(rows: Rows) -> str:
+def findings(rows: Rows) -> list[str]:
     """What the strongest matcher does on each."""
-    parts = []
+    lines = []
     for name in dict.fromkeys(row["data"] for row in rows):
         partial = [row for row in rows if row["data"] == name and row["knowledge"] == "partial"]
         best, theirs = min(partial, key=lambda row: row["error"]), partial[0]
-        parts.append(
-            f"{name}, {best['users']:,} people: markov, the paper's, names {1 - theirs['error']:.1%}, the strongest "
-            f"({best['matcher']}) {1 - best['error']:.1%}"
+        stronger = "" if best is theirs else f", {best['matcher']} {words.percent(1.0 - best['error'])}"
+        lines.append(
+            f"{name}, {best['users']:,} people: {theirs['matcher']} (the paper's) re-identifies "
+            f"{words.percent(1.0 - theirs['error'])}{stronger}."
         )
-    if not parts:
-        return "No real data were found; name a folder with --data."
-    return f"{'; '.join(parts)}."
+    return lines or ["No real data; name a folder that holds them with --data."]
 
 
 FIGURE = Figure(
@@ -128,7 +128,7 @@ FIGURE = Figure(
     steps=steps,
     data=data,
     specs=specs,
-    finding=finding,
+    findings=findings,
     shown=(
         "data", "users", "items", "knowledge", "known", "events", "matcher", "error", "error_low", "error_high",
         "pse_bits", "resolvable_bits", "pse_paper_bits", "equal_error",

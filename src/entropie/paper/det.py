@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from entropie import words
+from entropie.measures.intervals import Interval
 from entropie.paper.attacks import attack_step
 from entropie.paper.biometrics import biometric_steps
 from entropie.paper.charts import Rows, Spec, axis, lines
@@ -62,26 +64,25 @@ def specs(rows: Rows) -> dict[str, Spec]:
     return {"": spec}
 
 
-def finding(rows: Rows) -> str:
+def findings(rows: Rows) -> list[str]:
     """The equal-error rates."""
-    rates = {row["curve"]: row for row in rows}
-    parts = [
-        f"{title} {row['equal_error']:.1%} ({row['equal_error_low']:.1%} to {row['equal_error_high']:.1%}; "
-        f"{row['users']:,} people)"
-        for title, row in rates.items()
+    curves = {row["curve"]: row for row in rows}
+    lines = [
+        f"Equal-error rate of {title}, {row['users']:,} people: {words.percent(row['equal_error'])} (95 % CI "
+        f"{words.interval(Interval(row['equal_error'], row['equal_error_low'], row['equal_error_high']))})."
+        for title, row in curves.items()
     ]
-    sets = "" if len(rates) > len(MATCHERS) else " No score set was found (bssr1_*.csv in --data), so none is drawn."
-    return f"Equal-error rates with 95 % intervals: {'; '.join(parts)}.{sets}"
+    return lines if len(curves) > len(MATCHERS) else [*lines, "Not drawn: score sets; none (bssr1_*.csv) in --data."]
 
 
 FIGURE = Figure(
     name="4",
     title="DET curves",
-    claim="The paper draws the trade-off of check-ins with 500 training locations beside those of biometric features.",
+    claim="The trade-off of check-ins with 500 training locations is drawn beside those of biometric features.",
     kinds=("check-ins",),
     steps=steps,
     data=data,
     specs=specs,
-    finding=finding,
+    findings=findings,
     shown=("curve", "users", "equal_error", "equal_error_low", "equal_error_high"),
 )

@@ -1,4 +1,4 @@
-"""What a figure is: steps to run, rows to make of their results, pictures to draw, a sentence of what was found."""
+"""What a figure is: steps to run, rows to make of their results, charts to draw, findings in words."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Figure:
     kinds     the data it needs
     steps     the work it needs; steps that several figures need run once
     data      its table, from the results of the steps: one flat row per number shown
-    specs     its pictures, by what is added to the name of the file ("" for the first)
-    finding   what was found, in words, from the table alone
+    specs     its charts, by what is added to the name of the file ("" for the first)
+    findings  what was found, a short line each and the main one first, from the columns shown alone
     shown     columns of the table that a page shows
     """
 
@@ -36,7 +36,7 @@ class Figure:
     steps: Callable[[Settings], list[Step]]
     data: Callable[[Settings, Results], Rows]
     specs: Callable[[Rows], dict[str, Spec]]
-    finding: Callable[[Rows], str]
+    findings: Callable[[Rows], list[str]]
     shown: tuple[str, ...]
 
 

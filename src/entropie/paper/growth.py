@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie import words
 from entropie.attack.matchers import matcher
 from entropie.attack.scoring import attack
 from entropie.attack.single import single_datum
@@ -58,7 +59,7 @@ def grown(settings: Settings, *, part: int) -> dict[str, Any]:
         "glh_seconds": seconds["glh"],
         "single_pie_bits": single.pie_bits,
         "five_error": 1.0 - float(outcome.credit.mean()),
-        "peak_gigabytes": round(peak_bytes() / 2**30, 2),
+        "peak_gigabytes": round(peak_bytes() / 1e9, 2),
     }
 
 
@@ -102,17 +103,15 @@ def specs(rows: Rows) -> dict[str, Spec]:
     }
 
 
-def finding(rows: Rows) -> str:
-    """How the time grows from half to all people."""
+def findings(rows: Rows) -> list[str]:
+    """The seconds at full size, and how they grow from half to all people."""
     half, whole = rows[-2], rows[-1]
     parts = [
-        f"{name} {whole[key]:.1f} s ({whole[key] / half[key]:.1f} times)"
+        f"{name.capitalize()}: {words.seconds(whole[key])}, {whole[key] / half[key]:.1f} times that of half the people."
         for key, name in _PIECES.items()
         if half[key] > 0
     ]
-    return (
-        f"{whole['users']:,} people, {whole['events']:,} events; in brackets against half of them: {', '.join(parts)}."
-    )
+    return [f"{whole['users']:,} people and {whole['events']:,} events, at most {whole['peak_gigabytes']} GB.", *parts]
 
 
 FIGURE = Figure(
@@ -123,7 +122,7 @@ FIGURE = Figure(
     steps=steps,
     data=data,
     specs=specs,
-    finding=finding,
+    findings=findings,
     shown=(
         "part", "users", "items", "events", "simulate_seconds", "single_seconds", "five_seconds", "rr_seconds",
         "glh_seconds", "peak_gigabytes", "single_pie_bits", "five_error",

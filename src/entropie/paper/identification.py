@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from entropie import words
 from entropie.paper.bounds import single_rows
 from entropie.paper.charts import Rows, Spec, axis, lines
 from entropie.paper.figure import Figure
-from entropie.paper.single import MECHANISMS, single_steps
+from entropie.paper.single import single_steps
 
 __all__ = ["FIGURE"]
 
@@ -19,7 +20,7 @@ _NAMES = {
 
 
 def specs(rows: Rows) -> dict[str, Spec]:
-    """Share of people named wrongly against epsilon."""
+    """Error rate against epsilon."""
     drawn = [
         {"epsilon": row["epsilon"], "error": row[key], "bound": name, "mechanism": row["mechanism"]}
         for key, name in _NAMES.items()
@@ -29,57 +30,60 @@ def specs(rows: Rows) -> dict[str, Spec]:
         "": lines(
             drawn,
             axis("epsilon", "epsilon"),
-            axis("error", "share of people named wrongly", domain=(0.0, 1.0)),
+            axis("error", "error rate of the attacker", domain=(0.0, 1.0)),
             "bound",
             dash="mechanism",
-            description="Identification error against epsilon: measured above, lower bounds below it.",
+            description="Error rate of the attacker against epsilon: measured above, lower bounds below it.",
         )
     }
 
 
-def finding(rows: Rows) -> str:
-    """How close the bounds come to what was measured."""
-    sentences = []
-    for kind in MECHANISMS:
-        same = [row for row in rows if row["kind"] == kind]
-        row = min(same, key=lambda row: abs(row["error"] - 0.75))
-        sentences.append(
-            f"{row['mechanism']}, epsilon {row['epsilon']:g}: {row['error']:.4f} measured ({row['error_low']:.4f} to "
-            f"{row['error_high']:.4f}), at least {row['error_exact']:.4f} exactly, {row['error_by_fano']:.4f} by Fano "
-            f"solved, {row['error_by_theorem']:.4f} by the theorem, {row['error_by_proposition']:.4f} by the "
-            f"proposition"
+def findings(rows: Rows) -> list[str]:
+    """Whether attacks stay above the bounds, and how close the bounds come."""
+    below = sum(row["error_high"] < row["error_exact"] for row in rows)
+    lines = [
+        "No attack has an error rate below the exact bound by more than chance."
+        if below == 0
+        else f"The 95 % intervals of {below} of {len(rows)} measured error rates lie below the exact bound."
+    ]
+    for kind in dict.fromkeys(row["mechanism"] for row in rows):
+        row = min((row for row in rows if row["mechanism"] == kind), key=lambda row: abs(row["error"] - 0.75))
+        lines.append(
+            f"{kind.capitalize()}, epsilon {row['epsilon']:g}: error rate {words.percent(row['error'])}; bounds "
+            f"{words.percent(row['error_exact'])} (exact), {words.percent(row['error_by_fano'])} (Fano, solved), "
+            f"{words.percent(row['error_by_theorem'])} (theorem), {words.percent(row['error_by_proposition'])} "
+            "(proposition)."
         )
-    worst = min(row["error"] - row["error_exact"] for row in rows)
-    return (
-        f"{'; '.join(sentences)}. No attack went below the exact bound by more than chance (smallest distance "
-        f"{worst:+.5f}). An error that is measured holds for this attacker, a bound for all.{_crossed(rows)}"
-    )
+    return [*lines, "A measured error rate holds for this attacker, a bound for all.", *_crossed(rows)]
 
 
-def _crossed(rows: Rows) -> str:
+def _crossed(rows: Rows) -> list[str]:
     """Fano's inequality holds for the information in the data, of which the scores may carry less."""
     crossed = [row for row in rows if row["error_high"] < row["error_by_pse"]]
     if not crossed:
-        return ""
+        return []
     first = min(crossed, key=lambda row: row["epsilon"])
-    return (
-        f" Fano's inequality with PSE in the place of the information is no bound: from epsilon {first['epsilon']:g} "
-        f"({first['mechanism']}) the measured error, {first['error']:.4f}, lies below its {first['error_by_pse']:.4f}. "
-        "A score carries less than the data it was made of, and equal scores hide who is who."
-    )
+    measured = words.percent(first["error"], beside=first["error_by_pse"])
+    return [
+        (
+            f"Fano's inequality with PSE in place of the information is no bound: from epsilon {first['epsilon']:g} "
+            f"({first['mechanism']}) the measured error rate, {measured}, lies "
+            f"below its {words.percent(first['error_by_pse'])}. A score carries less than the data it was made of."
+        )
+    ]
 
 
 FIGURE = Figure(
     name="6",
-    title="Identification error of one check-in",
+    title="Error rate of identification from one check-in",
     claim=(
-        "The paper draws the error of its attack and lower bounds on every attack's error against epsilon."
+        "The error rate of the attack and lower bounds for every attack are drawn against epsilon."
     ),
     kinds=("check-ins",),
     steps=single_steps,
     data=single_rows,
     specs=specs,
-    finding=finding,
+    findings=findings,
     shown=(
         "mechanism", "epsilon", "theta", "error", "error_low", "error_high", "error_expected", "error_exact",
         "error_by_fano", "error_by_theorem", "error_by_pse", "error_by_proposition",

@@ -84,7 +84,7 @@ def loss(
             runs[f"{method} top"].append(float(difference[known.top] @ difference[known.top]))
             runs[f"{method} all"].append(float(difference @ difference))
     rates, n = mechanism.rates, known.users
-    promise = mechanism.guarantee(users=n)
+    given = mechanism.guarantee(users=n)
     shares = known.shares[known.top]
     result: dict[str, Any] = {
         "kind": kind,
@@ -93,8 +93,8 @@ def loss(
         "hash_size": hash_size if kind == "glh" else None,
         "users": n,
         "domain_size": known.domain_size,
-        "bayes_error": promise.bayes_error,
-        "bayes_error_paper": promise.bayes_error_paper,
+        "bayes_error": given.bayes_error,
+        "bayes_error_paper": given.bayes_error_paper,
         "formula top": math.fsum(rates.l2(float(share), n) for share in shares),
         "formula all": rates.l2_sum(known.domain_size, n),
         "paper formula top": _paper_formula(mechanism, shares, n),

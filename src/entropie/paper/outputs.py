@@ -1,4 +1,4 @@
-"""Files of a reproduction: a table as CSV and JSON and pictures per figure, captions, and one page of all results."""
+"""Files of a reproduction: a table as CSV and JSON and charts per figure, captions, and one page of all results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from entropie import drawing
+from entropie import drawing, words
 from entropie._version import __version__
 from entropie.atomic import replacing
 from entropie.paper.charts import WIDTH, Rows
@@ -23,17 +23,27 @@ from entropie.paper.settings import Settings
 from entropie.paper.steps import Done
 from entropie.spreadsheet import safe_cell
 
-__all__ = ["caption", "csv_text", "machine", "markdown_table", "results_page", "write_figure", "write_text"]
+__all__ = [
+    "caption",
+    "csv_text",
+    "machine",
+    "markdown_table",
+    "results_page",
+    "section",
+    "title_of",
+    "write_figure",
+    "write_text",
+]
 
 
-def write_figure(figure: Figure, rows: Rows, found: str, settings: Settings, out: Path) -> list[str]:
-    """Write figN.csv, figN.json and, where pictures can be drawn, figN.svg and figN.png; names of what was written."""
-    stem = f"fig{figure.name}" if figure.name.isdigit() else figure.name
+def write_figure(figure: Figure, rows: Rows, settings: Settings, out: Path) -> list[str]:
+    """Write figN.csv, figN.json and, where charts can be drawn, figN.svg and figN.png; names of what was written."""
+    stem = _stem(figure)
     document = {
         "figure": figure.name,
         "title": figure.title,
         "paper_claim": figure.claim,
-        "finding": found,
+        "findings": figure.findings(rows),
         "source_of_published_numbers": SOURCE,
         "scale": settings.scale.name,
         "seed": settings.seed,
@@ -68,18 +78,36 @@ def csv_text(rows: Rows) -> str:
     return text.getvalue()
 
 
-def caption(figure: Figure, found: str) -> str:
-    """The paper's claim and what was found."""
-    title = f"Figure {figure.name}. {figure.title}" if figure.name.isdigit() else figure.title
+def title_of(figure: Figure) -> str:
+    """Figure 5. Its title; a table has its title alone."""
+    return f"Figure {figure.name}. {figure.title}" if figure.name.isdigit() else figure.title
+
+
+def _stem(figure: Figure) -> str:
+    return f"fig{figure.name}" if figure.name.isdigit() else figure.name
+
+
+def caption(figure: Figure, rows: Rows) -> str:
+    """The paper's claim, and the findings as short lines."""
     claim = f"*The paper:* {figure.claim}\n\n" if figure.claim else ""
-    return f"## {title}\n\n{claim}*Found:* {found}\n"
+    findings = "\n".join(f"- {line}" for line in figure.findings(rows))
+    return f"## {title_of(figure)}\n\n{claim}{findings}\n"
+
+
+def section(figure: Figure, rows: Rows) -> str:
+    """A figure on a page: caption, charts, and the table folded away."""
+    charts = [f"![{spec['description']}]({_stem(figure)}{suffix}.svg)" for suffix, spec in figure.specs(rows).items()]
+    table = markdown_table(_thinned(rows, figure.shown), figure.shown)
+    parts = [caption(figure, rows), *charts, f"<details>\n<summary>Table</summary>\n\n{table}\n\n</details>"]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 _READING = (
-    "Bits are PSE, I(U;S): `pse_bits` from the exact law of all pairs (95 % interval over people), `pse_paper_bits` in "
-    "the paper's way (one impostor score per person, noise to break ties), `resolvable_bits` the most that so many "
-    "impostor scores can show, `unmatched_share` the people beside whom no impostor scores: for them the bits are a "
-    "lower bound. `error` is the share of people named wrongly. `l2` is the sum of squared errors of estimated shares."
+    "Bits are PSE, I(U;S): how far the scores of a person against themselves differ from those against others. "
+    "`pse_bits` comes from all pairs (95 % CI over people), `pse_paper_bits` is the paper's estimate (one impostor "
+    "score per person, noise to break ties), `resolvable_bits` the most that so many impostor scores can show. "
+    "`unmatched_share` are people without an impostor beside them: for them the bits are a lower bound. `error` is the "
+    "error rate of the attacker, `l2` the sum of squared errors of estimated shares."
 )
 
 
@@ -91,10 +119,8 @@ def _sizes(settings: Settings) -> str:
     )
 
 
-def results_page(
-    parts: Sequence[tuple[Figure, Rows, str]], steps: Sequence[Done], settings: Settings, command: str
-) -> str:
-    """One page with every caption and table, the machine, and seconds and memory per step."""
+def results_page(parts: Sequence[tuple[Figure, Rows]], steps: Sequence[Done], settings: Settings, command: str) -> str:
+    """One page with every caption, chart and table, the machine, and seconds and memory per step."""
     lines = [
         "# The paper, reproduced",
         "",
@@ -106,33 +132,28 @@ def results_page(
     data = [step.result for step in steps if step.name.startswith(PREFIX)]
     if data:
         lines += [markdown_table(data, ("data", "source", "people", "items", "events")), ""]
-    for figure, rows, found in parts:
-        lines += [caption(figure, found), markdown_table(_thinned(rows, figure.shown), figure.shown), ""]
+    lines += [section(figure, rows) for figure, rows in parts]
     seconds = math.fsum(step.seconds for step in steps)
     peak = max((step.peak_bytes for step in steps), default=0)
+    table = [
+        {"step": step.name, "seconds": f"{step.seconds:.1f}", "peak memory": words.size(step.peak_bytes)}
+        for step in steps
+    ]
     lines += [
         "## Steps",
         "",
-        f"{len(steps)} steps, {seconds:.0f} s in all, at most {peak / 2**30:.1f} GB in use.",
+        f"{len(steps)} steps, {words.seconds(seconds)} in all, at most {words.size(peak)} of memory.",
         "",
-        markdown_table(
-            [
-                {
-                    "step": step.name,
-                    "seconds": f"{step.seconds:.1f}",
-                    "peak memory": f"{step.peak_bytes / 2**30:.2f} GB",
-                }
-                for step in steps
-            ],
-            ("step", "seconds", "peak memory"),
-        ),
+        "<details>\n<summary>Table</summary>\n",
+        markdown_table(table, ("step", "seconds", "peak memory")),
+        "\n</details>",
         "",
     ]
     return "\n".join(lines)
 
 
 def markdown_table(rows: Rows, columns: Sequence[str]) -> str:
-    """The rows as a table; columns that are empty throughout are left out."""
+    """The rows as a table; columns that are empty throughout are dropped."""
     used = [column for column in columns if any(row.get(column) is not None for row in rows)]
     head = [f"| {' | '.join(used)} |", f"|{'|'.join('---' for _ in used)}|"]
     return "\n".join([*head, *(f"| {' | '.join(_shown(row.get(column)) for column in used)} |" for row in rows)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entropie import words
 from entropie.paper.attacks import attack_step
 from entropie.paper.charts import Rows, Spec, axis, lines
 from entropie.paper.figure import Figure, Results
@@ -50,8 +51,8 @@ def data(settings: Settings, results: Results) -> Rows:
 
 
 def specs(rows: Rows) -> dict[str, Spec]:
-    """Bits against what is known, a picture for each kind of data."""
-    pictures = {}
+    """Bits against what is known, a chart for each kind of data."""
+    charts = {}
     for kind, suffix, title in (("check-ins", "", "training check-ins"), ("ratings", "-ratings", "known ratings")):
         drawn = [
             {"known": row["known"], "bits": row[key], "estimate": name, "matcher": row["matcher"]}
@@ -59,7 +60,7 @@ def specs(rows: Rows) -> dict[str, Spec]:
             if row["data"] == kind
             for key, name in (("pse_bits", "all pairs"), ("pse_paper_bits", "the paper's estimate"))
         ]
-        pictures[suffix] = lines(
+        charts[suffix] = lines(
             drawn,
             axis("known", title),
             axis("bits", "PSE (bits)"),
@@ -67,35 +68,35 @@ def specs(rows: Rows) -> dict[str, Spec]:
             dash="estimate",
             description=f"PSE with partial knowledge against the {title}, by matcher and estimate.",
         )
-    return pictures
+    return charts
 
 
-def finding(rows: Rows) -> str:
+def findings(rows: Rows) -> list[str]:
     """How much knowing more helps."""
-    sentences = []
+    lines = []
     for kind in ("check-ins", "ratings"):
         for matcher in MATCHERS:
             same = [row for row in rows if row["data"] == kind and row["matcher"] == matcher]
             first, last = same[0], same[-1]
-            sentences.append(
-                f"{kind}, {matcher}, {last['users']:,} people: {first['pse_bits']:.1f} bits and {first['error']:.0%} "
-                f"wrong with {first['known']} known, {last['pse_bits']:.1f} bits and {last['error']:.0%} wrong with "
-                f"{last['known']}"
+            lines.append(
+                f"{kind.capitalize()}, {matcher}, {last['users']:,} people: {words.percent(1.0 - first['error'])} "
+                f"re-identified with {first['known']} known, {words.percent(1.0 - last['error'])} with {last['known']} "
+                f"({words.bits(first['pse_bits'])} and {words.bits(last['pse_bits'])} bits)."
             )
-    return "; ".join(sentences) + "."
+    return lines
 
 
 FIGURE = Figure(
     name="3",
     title="PSE with partial knowledge",
     claim=(
-        "The paper draws PSE against 100 to 500 training locations and 1 to 5 known ratings."
+        "PSE is drawn against 100 to 500 training locations and 1 to 5 known ratings."
     ),
     kinds=("check-ins", "ratings"),
     steps=steps,
     data=data,
     specs=specs,
-    finding=finding,
+    findings=findings,
     shown=(
         "data", "matcher", "known", "users", "pse_bits", "pse_low_bits", "pse_high_bits", "resolvable_bits",
         "unmatched_share", "pse_paper_bits", "error", "error_low", "error_high",

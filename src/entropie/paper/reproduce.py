@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from entropie import drawing
+from entropie.paper.figure import Figure
 from entropie.paper.origins import PREFIX, origin_step
 from entropie.paper.outputs import caption, machine, results_page, write_figure, write_text
 from entropie.paper.registry import chosen_figures
 from entropie.paper.settings import Settings
-from entropie.paper.steps import Done, Tell, run_steps
+from entropie.paper.steps import Done, run_steps
+from entropie.progress import Progress, silent
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -22,11 +24,12 @@ class Reproduction:
     """What a run found and wrote."""
 
     settings: Settings
-    findings: dict[str, tuple[str, str, str]]  # figure: title, the paper's claim, what was found
+    figures: tuple[Figure, ...]
+    findings: dict[str, list[str]]
     rows: dict[str, list[dict[str, Any]]]
     files: tuple[str, ...]
     steps: tuple[Done, ...]
-    pictures: bool
+    charts: bool
 
     def to_json(self) -> dict[str, Any]:
         """The document of `entropie reproduce --json`."""
@@ -35,11 +38,17 @@ class Reproduction:
             "scale": self.settings.scale.name,
             "seed": self.settings.seed,
             "machine": machine(),
-            "pictures": self.pictures,
+            "charts": self.charts,
             "data": [step.result for step in self.steps if step.name.startswith(PREFIX)],
             "figures": [
-                {"figure": name, "title": title, "paper_claim": claim, "finding": found, "rows": len(self.rows[name])}
-                for name, (title, claim, found) in self.findings.items()
+                {
+                    "figure": figure.name,
+                    "title": figure.title,
+                    "paper_claim": figure.claim,
+                    "findings": self.findings[figure.name],
+                    "rows": len(self.rows[figure.name]),
+                }
+                for figure in self.figures
             ],
             "steps": [
                 {"step": step.name, "seconds": step.seconds, "peak_bytes": step.peak_bytes, "kept": step.kept}
@@ -54,7 +63,7 @@ def reproduce(
     settings: Settings,
     out: Path,
     *,
-    tell: Tell | None = None,
+    progress: Progress = silent,
     command: str = "entropie reproduce",
 ) -> Reproduction:
     """Run what the figures need, then write every figure's files and one page of results."""
@@ -62,22 +71,21 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     needed = [origin_step(settings, kind) for figure in figures for kind in figure.kinds]
     needed += [step for figure in figures for step in figure.steps(settings)]
-    done = run_steps(needed, settings, tell)
+    done = run_steps(needed, settings, progress)
     results = {name: step.result for name, step in done.items()}
-    parts = []
-    files: list[str] = []
-    for figure in figures:
-        rows = figure.data(settings, results)
-        found = figure.finding(rows)
-        files += write_figure(figure, rows, found, settings, out)
-        parts.append((figure, rows, found))
-    write_text(out / "captions.md", "\n".join(caption(figure, found) for figure, _, found in parts))
-    write_text(out / "results.md", results_page(parts, tuple(done.values()), settings, command))
+    rows = {figure.name: figure.data(settings, results) for figure in figures}
+    files = [name for figure in figures for name in write_figure(figure, rows[figure.name], settings, out)]
+    write_text(out / "captions.md", "\n".join(caption(figure, rows[figure.name]) for figure in figures))
+    write_text(
+        out / "results.md",
+        results_page([(figure, rows[figure.name]) for figure in figures], tuple(done.values()), settings, command),
+    )
     return Reproduction(
         settings=settings,
-        findings={figure.name: (figure.title, figure.claim, found) for figure, _, found in parts},
-        rows={figure.name: rows for figure, rows, _ in parts},
+        figures=figures,
+        findings={figure.name: figure.findings(rows[figure.name]) for figure in figures},
+        rows=rows,
         files=(*files, "captions.md", "results.md"),
         steps=tuple(done.values()),
-        pictures=drawing.available(),
+        charts=drawing.available(),
     )

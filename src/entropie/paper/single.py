@@ -1,4 +1,4 @@
-"""One check-in per person, sent through a mechanism: what is promised, what the data hold, what an attack finds."""
+"""One check-in per person, sent through a mechanism: what is guaranteed, what the data hold, what an attack finds."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def single_steps(settings: Settings) -> list[Step]:
 
 
 def single(settings: Settings, *, kind: str, epsilon: float) -> dict[str, Any]:
-    """Promises about one budget, the exact information in the data, and an attack on reports that were drawn."""
+    """Guarantees of one budget, the exact information in the data, and an attack on reports that were drawn."""
     data = single_data(settings)
     mechanism = mechanism_of(kind, data.domain_size, settings.scale.hash_size, epsilon=epsilon)
     outcome = _attack(settings, mechanism, data, stream(settings, "single", kind, epsilon))
     n, k = data.users, data.domain_size
-    promise = mechanism.guarantee(users=n)
+    given = mechanism.guarantee(users=n)
     distinct = np.unique(data.items).size
     in_data = pie_bits(data)
     found = measured(outcome, n, settings)
@@ -72,19 +72,19 @@ def single(settings: Settings, *, kind: str, epsilon: float) -> dict[str, Any]:
         "epsilon": epsilon,
         "theta": mechanism.theta,
         "domain_size": k,
-        "proposition_bits": promise.alpha_bits_ldp,
+        "proposition_bits": given.alpha_bits_ldp,
         "any_mechanism_bits": any_mechanism.alpha_bits(n, k, epsilon),
-        "theorem_bits": promise.alpha_bits_paper,
-        "exact_bits": promise.alpha_bits,
-        "ideal_hash_bits": promise.alpha_bits_ideal_hash,
+        "theorem_bits": given.alpha_bits_paper,
+        "exact_bits": given.alpha_bits,
+        "ideal_hash_bits": given.alpha_bits_ideal_hash,
         "data_bits": in_data,
-        "contraction_bits": promise.contraction * in_data,
+        "contraction_bits": given.contraction * in_data,
         "pie_bits": pie_bits(data, theta=mechanism.theta) if kind == "rr" else None,
-        "error_by_proposition": paper.bayes_error(promise.alpha_bits_ldp, n),
-        "error_by_theorem": promise.bayes_error_paper,
-        "error_by_fano": fano.bayes_error(promise.alpha_bits, n),
+        "error_by_proposition": paper.bayes_error(given.alpha_bits_ldp, n),
+        "error_by_theorem": given.bayes_error_paper,
+        "error_by_fano": fano.bayes_error(given.alpha_bits, n),
         "error_by_pse": paper.bayes_error(max(0.0, found["pse_bits"]), n),
-        "error_exact": promise.bayes_error,
+        "error_exact": given.bayes_error,
         "error_expected": 1.0 - (mechanism.theta * distinct / n + (1.0 - mechanism.theta) / n)
         if kind == "rr"
         else None,
@@ -103,7 +103,7 @@ def _attack(
 
 
 def hashed_information(settings: Settings) -> dict[str, Any]:
-    """I(U;Y) of these very data under local hashing, by epsilon: a mean over functions drawn from the family."""
+    """I(U;Y) of these data under local hashing, by epsilon: a mean over functions drawn from the family."""
     data, scale = single_data(settings), settings.scale
     family = mechanism_of("glh", data.domain_size, scale.hash_size, epsilon=1.0)
     assert isinstance(family, LocalHashing)

@@ -93,7 +93,7 @@ def forget() -> None:
 
 @remembered
 def single_data(settings: Settings) -> Traces:
-    """One check-in of every person: the first of those attacked, the second half of her trace."""
+    """One check-in of every person: the first of those attacked, the second half of the trace."""
     traces = source(settings, "check-ins").traces
     return split_traces(traces, SplitRule(knowledge="maximum", target_events=1)).target
 

@@ -22,12 +22,11 @@ import entropie
 from entropie.atomic import replacing
 from entropie.paper import sources
 from entropie.paper.settings import Settings
+from entropie.progress import Progress, silent
 
-__all__ = ["Done", "Step", "Tell", "peak_bytes", "program_digest", "reset_peak", "run_steps"]
+__all__ = ["Done", "Step", "peak_bytes", "program_digest", "reset_peak", "run_steps"]
 
 Work = Callable[..., Any]
-Tell = Callable[[str, float, float | None], None]
-"""Called with the step at work, the share of all work done and the seconds left where they can be told."""
 
 _COMPUTING = ("theory", "kernels", "mechanisms", "estimation", "data", "measures", "attack", "paper")
 
@@ -36,7 +35,7 @@ _COMPUTING = ("theory", "kernels", "mechanisms", "estimation", "data", "measures
 class Step:
     """One piece of work: `work(settings, **arguments)` gives plain values for JSON.
 
-    `cost` says how long it takes compared with other steps; the time left is told by it.
+    `cost` says how long it takes compared with other steps, for the progress.
     """
 
     name: str
@@ -70,7 +69,7 @@ class Done:
         return {"name": self.name, "seconds": self.seconds, "peak_bytes": self.peak_bytes, "result": self.result}
 
 
-def run_steps(steps: Sequence[Step], settings: Settings, tell: Tell | None = None) -> dict[str, Done]:
+def run_steps(steps: Sequence[Step], settings: Settings, progress: Progress = silent) -> dict[str, Done]:
     """Run the steps that are not done yet, in order; results by the names of the steps."""
     settings.store.mkdir(parents=True, exist_ok=True)
     wanted = {step.name: step for step in steps}
@@ -80,18 +79,15 @@ def run_steps(steps: Sequence[Step], settings: Settings, tell: Tell | None = Non
         if kept is not None:
             done[step.name] = kept
     todo = [step for step in wanted.values() if step.name not in done]
-    total, passed, begun = sum(step.cost for step in todo), 0.0, time.perf_counter()
+    total, passed = sum(step.cost for step in todo), 0.0
     try:
         for step in todo:
-            if tell is not None:
-                elapsed = time.perf_counter() - begun
-                tell(step.name, passed / total, elapsed * (total - passed) / passed if passed else None)
+            progress(step.name, passed / total)
             done[step.name] = _run(step, settings)
             passed += step.cost
     finally:
         sources.forget()
-    if tell is not None:
-        tell("drawing", 1.0, 0.0)
+    progress("drawing", 1.0)
     return {name: done[name] for name in wanted}
 
 
