@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from entropie.mechanisms.local_hashing import HashedReport, HashedReports, LocalHashing
     from entropie.mechanisms.parameters import from_document, parameters_id, to_document
     from entropie.mechanisms.randomized_response import RandomizedResponse
+    from entropie.mitigate.attributes import AttributeRisk, attributes
+    from entropie.mitigate.mitigation import Mitigation
+    from entropie.mitigate.sweep import sweep
+    from entropie.mitigate.sweep_result import Sweep
     from entropie.theory.guarantee import Guarantee
 
 _HOMES = {
     "Assessment": "entropie.assessment",
+    "AttributeRisk": "entropie.mitigate.attributes",
     "Calibration": "entropie.mechanisms.calibrate",
     "Counts": "entropie.estimation.counts",
     "EntropieError": "entropie.errors",
@@ -40,22 +45,27 @@ _HOMES = {
     "InvalidInput": "entropie.errors",
     "InvalidParameter": "entropie.errors",
     "LocalHashing": "entropie.mechanisms.local_hashing",
+    "Mitigation": "entropie.mitigate.mitigation",
     "ParametersMismatch": "entropie.errors",
     "RandomChoice": "entropie.mechanisms.choice",
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
     "ScoreSetMeasures": "entropie.measures.scoreset",
+    "Sweep": "entropie.mitigate.sweep_result",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
     "assess": "entropie.assessment",
+    "attributes": "entropie.mitigate.attributes",
     "calibrate": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "parameters_id": "entropie.mechanisms.parameters",
     "scores": "entropie.measures.scoreset:score_measures",
+    "sweep": "entropie.mitigate.sweep",
     "to_document": "entropie.mechanisms.parameters",
 }
 
 __all__ = [
     "Assessment",
+    "AttributeRisk",
     "Calibration",
     "Counts",
     "EntropieError",
@@ -68,18 +78,22 @@ __all__ = [
     "InvalidInput",
     "InvalidParameter",
     "LocalHashing",
+    "Mitigation",
     "ParametersMismatch",
     "RandomChoice",
     "RandomizedResponse",
     "ScoreSetMeasures",
+    "Sweep",
     "Unreachable",
     "__version__",
     "accuracy",
     "assess",
+    "attributes",
     "calibrate",
     "from_document",
     "parameters_id",
     "scores",
+    "sweep",
     "to_document",
 ]
 

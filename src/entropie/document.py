@@ -337,6 +337,7 @@ class Distribution(Part, frozen=True):
     l1_thresholded: Size
     l2_thresholded: Size
     expected_l2: Size
+    trivial_l2: Annotated[Size, Meta(description="The better of two estimates without data: all zero, all equal.")]
 
 
 class Utility(Part, frozen=True):
@@ -345,6 +346,10 @@ class Utility(Part, frozen=True):
     top_20: RelativeError
     top_100: RelativeError
     distribution: Distribution
+    trivial_top_20: Annotated[Size, Meta(description="Relative error of the better of two estimates without data.")]
+    useful: Annotated[
+        bool, Meta(description="Frequent items are off by at most half, and no estimate without data is as good.")
+    ]
     repetitions: Count
 
 
@@ -356,10 +361,10 @@ class Protection(Part, frozen=True):
     reports_per_user: Count
     sends: Annotated[str, Meta(description="What each person hands over.")]
     events_sent: Count
-    promise: Guarantee | None
+    guarantee: Guarantee | None
     attack: ProtectionAttack
     utility: Utility | None
-    recommended: bool
+    recommended: Annotated[bool, Meta(description="At most one row; none where no setting keeps useful counts.")]
     sentence: str
 
 
@@ -374,8 +379,11 @@ class ProtectionGoal(Part, frozen=True):
     error_measured: Share
     basis: Literal["all data", "these data", "measured", None]
     noise_needed: bool
-    sentence: str
-    recommendation: str
+    sentence: Annotated[str, Meta(description="Whether noise is needed.")]
+    details: Annotated[str, Meta(description="Why: bits of one event, bounds, what is sent.")]
+    recommendation: Annotated[
+        str, Meta(description="Which row to take; or that no setting keeps useful counts, and what would help.")
+    ]
 
 
 class FrontierPoint(Part, frozen=True):
@@ -390,6 +398,7 @@ class FrontierPoint(Part, frozen=True):
     relative_error_top_20_high: Size
     epsilon: Size | None
     hash_size: int | None
+    useful: Annotated[bool, Meta(description="Whether counts are worth having.")]
     recommended: bool
 
 

@@ -16,7 +16,7 @@ def row(name: str, *, epsilon: float | None = None, promised: tuple | None = Non
         "mechanism": None if epsilon is None else {"kind": "rr", "epsilon": epsilon},
         "sends": "one event per person",
         "events_sent": 1500,
-        "promise": None if promised is None else {"bayes_error": promised[0], "list_error": promised[1]},
+        "guarantee": None if promised is None else {"bayes_error": promised[0], "list_error": promised[1]},
         "attack": {"matcher": "visit", "identification_error": {"value": 0.75, "low": 0.7, "high": 0.8}},
         "utility": {"top_20": {"relative_error": errors[0]}, "top_100": {"relative_error": errors[1]}},
         "recommended": False,

@@ -18,10 +18,10 @@ import pytest
 from entropie.cli.sweep import sweep as sweep_command
 from entropie.cli.windows import windows_text
 from entropie.data.events import read_events
-from entropie.mitigate.lever import Lever
+from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.sweep import sweep
 from entropie.mitigate.windows import windows
-from entropie.request import Source
+from entropie.request import People, Run, Source
 from entropie.schemas import schema
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "sweep.md"
@@ -63,6 +63,23 @@ def test_exact_output(entropie, visits, matches_golden):
     matches_golden("sweep.txt", ran.out)
 
 
+def test_all_numbers_and_no_text(entropie, visits, matches_golden):
+    arguments = ("sweep", "visits.csv", *COLUMNS, "--category", "kind", "--thin", "20%,0.5")
+    ran = entropie(*arguments, "--verbose")
+    assert (ran.code, ran.err) == (0, "")
+    matches_golden("sweep_verbose.txt", ran.out)
+    quiet = entropie(*arguments, "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+
+
+def test_a_screen_holds_the_default_output_whatever_is_tried(entropie, visits):
+    many = ("--top", "1,2,3,4,5,6,7,8,9,10,11,12", "--category", "kind", "--lat", "north", "--lon", "east")
+    out = entropie("sweep", "visits.csv", *COLUMNS, *many, "--out", "out").out
+    assert re.search(r"^\d more mitigations, less useful or dearer\.", out, re.MULTILINE)
+    assert len(out.splitlines()) <= 25
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
     """docs/sweep.md makes its own small table; the block below it is the whole output."""
     text = DOCUMENT.read_text(encoding="utf-8")
@@ -77,7 +94,7 @@ def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
     assert SHOWN.search(DOCUMENT.read_text(encoding="utf-8"))["output"] == ran.out
 
 
-def test_every_option_of_a_lever_is_in_the_document():
+def test_every_option_of_a_mitigation_is_in_the_document():
     text = DOCUMENT.read_text(encoding="utf-8")
     for option in (
         "--top",
@@ -104,9 +121,9 @@ def test_json_is_the_file_is_what_python_gives_and_fits_the_schema(entropie, vis
     assert document == json.loads(Path("some/new/folder/sweep.json").read_text(encoding="utf-8"))
     assert {path.name for path in Path("some/new/folder").iterdir()} == {"sweep.json", "sweep.csv"}
     jsonschema.Draft202012Validator(schema("sweep")).validate(document)
-    levers = [Lever("top", 5), Lever("top", 10), Lever("category", "kind"), Lever("prefix", 7), Lever("time", "hour"),
-              Lever("time", "week"), Lever("last", 4)]  # fmt: skip
-    found = sweep("visits.csv", levers, user="person", item="place", time="time", min_events=11, sample=25, seed=3)
+    mitigations = [Mitigation("top", 5), Mitigation("top", 10), Mitigation("category", "kind"), Mitigation("prefix", 7), Mitigation("time_unit", "hour"),
+              Mitigation("time_unit", "week"), Mitigation("last", 4)]  # fmt: skip
+    found = sweep("visits.csv", mitigations, user="person", item="place", time="time", min_events=11, sample=25, seed=3)
     assert without_clock(document) == without_clock(json.loads(json.dumps(found.to_json())))
     assert len(document["rows"]) == 7
 
@@ -116,13 +133,13 @@ def test_without_out_nothing_is_written(entropie, visits, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["visits.csv"]
 
 
-def test_default_levers(entropie, visits):
+def test_default_mitigations(entropie, visits):
     rows = json.loads(entropie("sweep", "visits.csv", *COLUMNS, "--lat", "north", "--lon", "east", "--json").out)[
         "rows"
     ]
-    assert sorted((row["lever"], str(row["setting"])) for row in rows) == sorted(
-        [("top", "10"), ("grid", "100m"), ("grid", "500m"), ("grid", "2km"), ("time", "hour"), ("time", "day"),
-         ("time", "week"), ("first", "5"), ("first", "10"), ("thin", "0.5"), ("thin", "0.1")]
+    assert sorted((row["mitigation"], str(row["setting"])) for row in rows) == sorted(
+        [("top", "10"), ("grid", "100m"), ("grid", "500m"), ("grid", "2km"), ("time_unit", "hour"), ("time_unit", "day"),
+         ("time_unit", "week"), ("first", "5"), ("first", "10"), ("thin", "0.5"), ("thin", "0.1")]
     )  # fmt: skip
 
 
@@ -134,7 +151,7 @@ def test_the_table_for_spreadsheets_runs_no_formula(entropie, tmp_path):
     assert ran.code == 0, ran.err
     with Path("out/sweep.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["lever"] for row in rows} == {"as it is", "category", "thin"}
+    assert {row["mitigation"] for row in rows} == {"as is", "category", "thin"}
     cells = [cell for row in rows for cell in row.values()]
     assert """'=HYPERLINK("x")""" in cells
     for cell in cells:
@@ -144,7 +161,7 @@ def test_the_table_for_spreadsheets_runs_no_formula(entropie, tmp_path):
     by_setting = {str(row["setting"]): row for row in document["rows"]}
     for row in rows[1:]:
         wanted = by_setting[row["setting"].removeprefix("'")]
-        assert float(row["named"]) == pytest.approx(1 - wanted["identification_error"]["value"])
+        assert float(row["reidentified"]) == pytest.approx(1 - wanted["identification_error"]["value"])
         assert float(row["cost"]) == wanted["cost"]["value"]
         assert row["useful"] == str(wanted["useful"])
 
@@ -165,15 +182,15 @@ def test_nobody_and_no_item_is_named(entropie, visits):
         (["visits.csv", *COLUMNS, "--top", "10,,5"], "is not a list of whole numbers"),
         (["visits.csv", *COLUMNS, "--top", "0"], "--top must be a whole number from 1"),
         (["visits.csv", *COLUMNS, "--thin", "2"], "--thin must be a share above 0 and below 1, got 2.0"),
-        (["visits.csv", *COLUMNS, "--thin", "nan"], "--thin must be a share above 0 and below 1"),
+        (["visits.csv", *COLUMNS, "--thin", "nan"], "'nan' is not a list of shares"),
         (["visits.csv", *COLUMNS, "--thin", "half"], "'half' is not a list of shares"),
-        (["visits.csv", *COLUMNS, "--time-unit", "month"], "--time must be one of hour, day, week, got 'month'"),
+        (["visits.csv", *COLUMNS, "--time-unit", "month"], "--time-unit must be one of hour, day, week, got 'month'"),
         (["visits.csv", *COLUMNS, "--grid", "5"], "--grid must be a size such as 500m"),
         (
             ["visits.csv", *COLUMNS, "--grid", "5km"],
-            "needs both columns of coordinates: name them with --lat and --lon",
+            "need both columns of coordinates: name them with --lat and --lon",
         ),
-        (["visits.csv", *COLUMNS, "--lat", "north"], "needs both columns of coordinates"),
+        (["visits.csv", *COLUMNS, "--lat", "north"], "need both columns of coordinates"),
         (["visits.csv", *COLUMNS, "--grid", "5km", "--lat", "kind", "--lon", "east"], "have no place on the Earth"),
         (["visits.csv", *COLUMNS, "--category", "sort"], "Column `sort` is missing from visits.csv; found: person"),
         (["visits.csv", *COLUMNS, "--category", "place"], "Column `place` of visits.csv is already the item"),
@@ -203,5 +220,7 @@ def test_an_input_is_never_overwritten(entropie, tmp_path):
 
 def test_table_of_windows(matches_golden):
     table = people().rename_columns(["user", "item", *people().column_names[2:]])
-    found = windows(read_events(Source(table)).traces, 2 * 86_400, min_events=3, min_people=36, replicates=20)
+    found = windows(
+        read_events(Source(table)).traces, 2 * 86_400, People(min_events=3), run=Run(replicates=20), min_people=36
+    )
     matches_golden("windows.txt", windows_text(found) + "\n")

@@ -1,4 +1,4 @@
-"""Every lever on traces against plain Python over lists of events."""
+"""Every coarsening of traces against plain Python over lists of events."""
 
 from __future__ import annotations
 

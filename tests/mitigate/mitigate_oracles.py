@@ -1,4 +1,4 @@
-"""Planted people for the levers, and slow arithmetic that shares no code with the package."""
+"""Planted people for mitigations, and slow arithmetic that shares no code with the package."""
 
 from __future__ import annotations
 

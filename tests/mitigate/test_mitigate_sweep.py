@@ -1,4 +1,4 @@
-"""Sweeps: planted people whose risk a lever must take away wholly or not at all, and rows that an assessment confirms."""
+"""Sweeps: planted people whose risk a mitigation must take away wholly or not at all, and rows that an assessment confirms."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from mitigate_oracles import DAY, START, lost, never_twice, own_items, own_order
 
 import entropie
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.mitigate.lever import Lever
-from entropie.mitigate.sweep import Sweep, SweepRow, sweep
+from entropie.mitigate.mitigation import Mitigation
+from entropie.mitigate.sweep import sweep
+from entropie.mitigate.sweep_result import Sweep, SweepRow
 from entropie.schemas import schema
 
 ALL = ("markov", "visit", "tfidf", "cosine", "bayes", "pitman_yor")
@@ -24,8 +25,12 @@ FEW = {"replicates": 20, "threads": 1}
 CHECK_INS = Path(__file__).resolve().parents[3] / "shared" / "data" / "foursquare_nyc.parquet"
 
 
+def spaced(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
 def row_of(found: Sweep, kind: str, setting: object) -> SweepRow:
-    return next(row for row in found.rows if row.lever == Lever(kind, setting))  # type: ignore[arg-type]
+    return next(row for row in found.rows if row.mitigation == Mitigation(kind, setting))  # type: ignore[arg-type]
 
 
 def with_habits(users: int = 120, seed: int = 7) -> pa.Table:
@@ -42,12 +47,20 @@ def with_habits(users: int = 120, seed: int = 7) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def habits() -> Sweep:
-    levers = [Lever("category", "kind"), Lever("top", 20), Lever("prefix", 1), Lever("first", 3), Lever("thin", 0.3)]
-    return sweep(with_habits(), [*levers, Lever("time", "day"), Lever("last", 2)], seed=5, **FEW)
+    mitigations = [
+        Mitigation("category", "kind"),
+        Mitigation("top", 20),
+        Mitigation("prefix", 1),
+        Mitigation("first", 3),
+        Mitigation("thin", 0.3),
+    ]
+    return sweep(with_habits(), [*mitigations, Mitigation("time_unit", "day"), Mitigation("last", 2)], seed=5, **FEW)
 
 
 def test_a_column_that_tells_nothing_takes_all_the_risk_away() -> None:
-    found = sweep(own_items(), [Lever("category", "same"), Lever("category", "alike"), Lever("thin", 0.9)], **FEW)
+    found = sweep(
+        own_items(), [Mitigation("category", "same"), Mitigation("category", "alike"), Mitigation("thin", 0.9)], **FEW
+    )
     assert found.as_it_is.error.value == 0.0
     nothing = row_of(found, "category", "same")
     assert nothing.error.value == pytest.approx(1 - 1 / 40)  # all tie
@@ -55,32 +68,39 @@ def test_a_column_that_tells_nothing_takes_all_the_risk_away() -> None:
     assert nothing.risk_reduction == pytest.approx(39 / 40)
     assert nothing.lift == pytest.approx(1.0)
     assert nothing.pie_bits == pytest.approx(0.0, abs=1e-9)
-    assert found.first == nothing
-    assert found.sentences[0].startswith("First lever to pull: release the column same in place of the item.")
+    assert found.cheapest == nothing
+    assert spaced(found.sentences[0]).startswith(
+        "Cheapest mitigation that helps: release the column same instead of the item; 2.5 % of people are still"
+    )
 
 
 def test_another_name_for_the_item_takes_nothing_away() -> None:
-    found = sweep(own_items(), [Lever("category", "alike"), Lever("prefix", 9), Lever("top", 500)], **FEW)
+    found = sweep(
+        own_items(), [Mitigation("category", "alike"), Mitigation("prefix", 9), Mitigation("top", 500)], **FEW
+    )
     for row in found.rows:
         assert (row.error, row.pse, row.items) == (found.as_it_is.error, found.as_it_is.pse, found.as_it_is.items)
         assert (row.cost.share, row.useful, row.usefulness, row.risk_reduction) == (0.0, False, None, 0.0)  # type: ignore[union-attr]
-    assert found.first is None
-    assert found.sentences[0] == "No lever tried lowers the risk by more than chance may explain."
+    assert found.cheapest is None
+    assert spaced(found.sentences[0]).startswith(
+        "No mitigation tried lowers the risk beyond chance: 100 % of people are"
+    )
+    assert len(found.sentences) == 1
 
 
 def test_map_cells_name_the_group_and_nobody_within() -> None:
     """Eight people share a cell and do the same within it: one in eight is named."""
-    found = sweep(own_items(), [Lever("grid", "10km")], latitude="lat", longitude="lon", **FEW)
+    found = sweep(own_items(), [Mitigation("grid", "10km")], latitude="lat", longitude="lon", **FEW)
     row = found.rows[0]
     assert (row.items, row.error.value) == (5, pytest.approx(7 / 8))
     assert row.note is None
 
 
 def test_risk_in_the_order_goes_with_the_order() -> None:
-    found = sweep(own_order(), [Lever("time", "hour"), Lever("time", "day")], **FEW)
+    found = sweep(own_order(), [Mitigation("time_unit", "hour"), Mitigation("time_unit", "day")], **FEW)
     assert found.as_it_is.matcher == "markov"
     assert found.as_it_is.error.value < 0.05
-    hours, days = row_of(found, "time", "hour"), row_of(found, "time", "day")
+    hours, days = row_of(found, "time_unit", "hour"), row_of(found, "time_unit", "day")
     assert (hours.error.value, hours.cost.share, hours.useful) == (found.as_it_is.error.value, 0.0, False)  # type: ignore[union-attr]
     assert days.error.value == pytest.approx(1 - 1 / 40)
     assert days.useful
@@ -89,19 +109,19 @@ def test_risk_in_the_order_goes_with_the_order() -> None:
 
 
 def test_coarser_data_may_be_easier_to_attack_and_it_is_said() -> None:
-    found = sweep(never_twice(), [Lever("category", "kind"), Lever("thin", 0.5)], **FEW)
+    found = sweep(never_twice(), [Mitigation("category", "kind"), Mitigation("thin", 0.5)], **FEW)
     row = row_of(found, "category", "kind")
     assert found.as_it_is.error.value > 0.9
     assert row.error.value == 0.0
     assert found.stronger == row
-    assert found.first is None
-    assert found.sentences[0].startswith("Take the data as they are for no safer than this")
-    assert "no lever is needed" not in " ".join(found.sentences)
+    assert found.cheapest is None
+    assert found.sentences[0].startswith("The data as is are no safer than this: release the column kind")
+    assert "No mitigation is needed" not in " ".join(found.sentences)
 
 
-def test_nothing_to_find_needs_no_lever() -> None:
-    found = sweep(never_twice(), [Lever("thin", 0.5)], **FEW)
-    assert "no lever is needed against it" in found.sentences[0]
+def test_nothing_to_find_needs_no_mitigation() -> None:
+    found = sweep(never_twice(), [Mitigation("thin", 0.5)], **FEW)
+    assert found.sentences == ("No mitigation is needed against this attack: as is, it does no better than chance.",)
 
 
 def attacked(table: pa.Table, matchers: tuple[str, ...], **options: object) -> tuple[str, float, dict[str, float]]:
@@ -120,12 +140,12 @@ def test_rows_are_what_an_assessment_of_the_coarser_table_finds(habits: Sweep) -
     items = table["item"].to_pylist()
     frequent = {item for item, _ in sorted(Counter(items).items(), key=lambda pair: (-pair[1], pair[0]))[:20]}
     coarser = {
-        Lever("category", "kind"): table["kind"].to_pylist(),
-        Lever("top", 20): [item if item in frequent else 999 for item in items],
-        Lever("prefix", 1): [str(item)[0] for item in items],
+        Mitigation("category", "kind"): table["kind"].to_pylist(),
+        Mitigation("top", 20): [item if item in frequent else 999 for item in items],
+        Mitigation("prefix", 1): [str(item)[0] for item in items],
     }
-    for lever, values in coarser.items():
-        row = row_of(habits, lever.kind, lever.setting)
+    for mitigation, values in coarser.items():
+        row = row_of(habits, mitigation.kind, mitigation.setting)
         coarse = table.drop(["kind", "item"]).append_column("item", pa.array(values))
         assert attacked(coarse, row.matchers) == shown(row)
     assert attacked(table.drop(["kind"]), ALL) == shown(habits.as_it_is)
@@ -171,7 +191,7 @@ def test_rows_stand_in_order_and_the_first_has_met_every_matcher(habits: Sweep) 
     for part in (True, False):
         costs = [row.cost.share for row in habits.rows if row.useful is part and row.cost is not None]
         assert costs == sorted(costs)
-    assert habits.first is habits.rows[0]
+    assert habits.cheapest is habits.rows[0]
     assert habits.as_it_is.matchers == habits.rows[0].matchers == ALL
     assert all(set(row.matchers) >= {habits.as_it_is.matcher, "visit"} for row in habits.rows)
     for row in habits.rows:
@@ -181,49 +201,58 @@ def test_rows_stand_in_order_and_the_first_has_met_every_matcher(habits: Sweep) 
     assert habits.lowest.risk_reduction == max(row.risk_reduction for row in habits.rows)  # type: ignore[union-attr]
 
 
-def test_matchers_named_are_run_on_every_lever() -> None:
-    found = sweep(own_items(), [Lever("thin", 0.5), Lever("category", "same")], matchers=["visit", "cosine"], **FEW)
+def test_matchers_named_are_run_on_every_mitigation() -> None:
+    found = sweep(
+        own_items(), [Mitigation("thin", 0.5), Mitigation("category", "same")], matchers=["visit", "cosine"], **FEW
+    )
     assert {row.matchers for row in (found.as_it_is, *found.rows)} == {("visit", "cosine")}
 
 
 def test_the_same_again_and_whatever_people_are_called() -> None:
     table = with_habits(60)
-    levers = [Lever("thin", 0.4), Lever("top", 20), Lever("time", "week")]
+    mitigations = [Mitigation("thin", 0.4), Mitigation("top", 20), Mitigation("time_unit", "week")]
     documents = []
     renamed = table.set_column(0, "user", pa.array([f"x{(user * 37) % 61:02d}" for user in table["user"].to_pylist()]))
     for source in (table, table, renamed):
-        document = without_clock(sweep(source, levers, seed=3, **FEW).to_json())
+        document = without_clock(sweep(source, mitigations, seed=3, **FEW).to_json())
         document["input"].pop("sha256")
         documents.append(document)
     assert documents[0] == documents[1] == documents[2]
-    other = sweep(table, levers, seed=4, **FEW)
-    assert row_of(other, "thin", 0.4).events != next(r for r in documents[0]["rows"] if r["lever"] == "thin")["events"]
+    other = sweep(table, mitigations, seed=4, **FEW)
+    assert (
+        row_of(other, "thin", 0.4).events
+        != next(r for r in documents[0]["rows"] if r["mitigation"] == "thin")["events"]
+    )
 
 
-def test_default_levers_are_those_that_apply() -> None:
+def test_default_mitigations_are_those_that_apply() -> None:
     found = sweep(own_items(), latitude="lat", longitude="lon", **FEW)
-    tried = Counter(row.lever.kind for row in found.rows if row.lever)
-    assert tried == {"top": 2, "grid": 3, "time": 3, "first": 1, "thin": 2}
+    tried = Counter(row.mitigation.kind for row in found.rows if row.mitigation)
+    assert tried == {"top": 2, "grid": 3, "time_unit": 3, "first": 1, "thin": 2}
     order_only = sweep(own_items().drop(["time"]), **FEW)
     jsonschema.Draft202012Validator(schema("sweep")).validate(json.loads(json.dumps(order_only.to_json())))
-    assert Counter(row.lever.kind for row in order_only.rows if row.lever) == {"top": 2, "first": 1, "thin": 2}
+    assert Counter(row.mitigation.kind for row in order_only.rows if row.mitigation) == {
+        "top": 2,
+        "first": 1,
+        "thin": 2,
+    }
 
 
 def test_everything_released_may_be_thinned_away() -> None:
-    found = sweep(own_items(12), [Lever("thin", 1e-9)], **FEW)
+    found = sweep(own_items(12), [Mitigation("thin", 1e-9)], **FEW)
     row = found.rows[0]
     assert (row.events, row.items, row.people, row.pie_bits) == (0, 0, 0, 0.0)
     assert row.error.value == pytest.approx(1 - 1 / 12)
-    assert row.note == "12 people have no event left and can only be guessed."
+    assert row.note == "12 people have no event left."
 
 
 def test_missing_values_are_an_item_of_their_own_and_it_is_said() -> None:
     table = own_items()
     kinds = [None if place % 10 == 0 else f"k{place % 3}" for place in range(table.num_rows)]
-    found = sweep(table.append_column("kind", pa.array(kinds)), [Lever("category", "kind")], **FEW)
+    found = sweep(table.append_column("kind", pa.array(kinds)), [Mitigation("category", "kind")], **FEW)
     assert found.rows[0].items == 4
-    assert "48 events have no category; they count as one item of their own." in str(found.rows[0].note)
-    assert "may tell more than the item" in str(found.rows[0].note)  # an item has several kinds here
+    assert "48 events without a value (no category) count as one item." in str(found.rows[0].note)
+    assert "may reveal more than the item" in str(found.rows[0].note)  # an item has several kinds here
 
 
 def test_the_document_is_strict_json_and_fits_its_schema(habits: Sweep) -> None:
@@ -233,7 +262,7 @@ def test_the_document_is_strict_json_and_fits_its_schema(habits: Sweep) -> None:
     jsonschema.Draft202012Validator(rules).validate(document)
     broken = [
         {**document, "schema": "entropie.sweep/2"},
-        {**document, "rows": [{**document["rows"][0], "lever": "shake"}]},
+        {**document, "rows": [{**document["rows"][0], "mitigation": "shake"}]},
         {**document, "as_it_is": {**document["as_it_is"], "identification_error": None}},
         {key: value for key, value in document.items() if key != "sentences"},
         {**document, "more": 1},
@@ -251,37 +280,39 @@ def test_nobody_is_named(habits: Sweep) -> None:
 def test_it_shows_itself_in_a_notebook(habits: Sweep) -> None:
     page = habits._repr_html_()
     assert page.count("<tr>") == 2 + len(habits.rows)
-    assert "as it is" in page
+    assert "<td>as is</td>" in page
 
 
 @pytest.mark.parametrize(
-    ("levers", "options", "said"),
+    ("mitigations", "options", "said"),
     [
-        ([Lever("grid", "1km")], {}, "name them with --lat and --lon"),
-        (None, {"latitude": "lat"}, "needs both columns of coordinates"),
-        ([Lever("category", "sort")], {}, "Column `sort` is missing from the table"),
-        ([Lever("category", "none")], {}, "all 480 have no category; name another column"),
-        ([Lever("thin", 0.5)], {"matchers": ["oracle"]}, "`matcher` must be one of markov"),
-        ([Lever("thin", 0.5)], {"min_events": 1}, "`min_events` must be a whole number from 2"),
-        ([Lever("thin", 0.5)], {"sample": 1}, "`sample` must be a whole number from 2"),
-        ([Lever("thin", 0.5)], {"seed": -1}, "`seed` must be a whole number"),
-        ([], {}, "No lever applies"),
+        ([Mitigation("grid", "1km")], {}, "name them with `latitude=` and `longitude=`"),
+        (None, {"latitude": "lat"}, "need both columns of coordinates"),
+        ([Mitigation("category", "sort")], {}, "Column `sort` is missing from the table"),
+        ([Mitigation("category", "none")], {}, "All 480 events have no category; name another column"),
+        ([Mitigation("thin", 0.5)], {"matchers": ["oracle"]}, "`matcher` must be one of markov"),
+        ([Mitigation("thin", 0.5)], {"min_events": 1}, "`min_events` must be a whole number from 2"),
+        ([Mitigation("thin", 0.5)], {"sample": 1}, "`sample` must be a whole number from 2"),
+        ([Mitigation("thin", 0.5)], {"seed": -1}, "`seed` must be a whole number"),
+        ([], {}, "No mitigation applies to these data; name one, such as `category=`"),
     ],
 )
-def test_bad_requests_get_a_sentence(levers: list[Lever] | None, options: dict[str, object], said: str) -> None:
+def test_bad_requests_get_a_sentence(
+    mitigations: list[Mitigation] | None, options: dict[str, object], said: str
+) -> None:
     table = own_items().append_column("none", pa.array([None] * 480, pa.string()))
     with pytest.raises((InvalidInput, InvalidParameter), match=said):
-        sweep(table, levers, **{**FEW, **options})  # type: ignore[arg-type]
+        sweep(table, mitigations, **{**FEW, **options})  # type: ignore[arg-type]
 
 
 def test_times_that_only_number_the_rows_cannot_be_coarsened() -> None:
     table = own_items().set_column(2, "time", pa.array(range(480)))
-    with pytest.raises(InvalidInput, match="only the order of events is known; name a column with --time"):
-        sweep(table, [Lever("time", "day")], **FEW)
+    with pytest.raises(InvalidInput, match="only the order of events is known; name a column with"):
+        sweep(table, [Mitigation("time_unit", "day")], **FEW)
 
 
 def test_a_sample_attacks_so_many_people() -> None:
-    found = sweep(own_items(), [Lever("category", "half"), Lever("thin", 0.5)], sample=17, **FEW)
+    found = sweep(own_items(), [Mitigation("category", "half"), Mitigation("thin", 0.5)], sample=17, **FEW)
     assert (found.users, found.input["sampled_users"]) == (17, 17)
     assert found.as_it_is.error.value == 0.0
 
@@ -289,8 +320,8 @@ def test_a_sample_attacks_so_many_people() -> None:
 @pytest.mark.skipif(not CHECK_INS.exists(), reason="the check-ins of New York are not there")
 def test_real_check_ins() -> None:
     """Broader places name fewer of 400 people in New York."""
-    levers = [Lever("category", "category"), Lever("top", 10), Lever("thin", 0.1)]
-    found = sweep(CHECK_INS, levers, user="user", item="venue", time="time", sample=400, **FEW)
+    mitigations = [Mitigation("category", "category"), Mitigation("top", 10), Mitigation("thin", 0.1)]
+    found = sweep(CHECK_INS, mitigations, user="user", item="venue", time="time", sample=400, **FEW)
     assert found.users == 400
     assert found.as_it_is.risk.low > 0.5
     assert all(row.useful for row in found.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +14,16 @@ from mitigate_oracles import DAY, HOUR, START, WEEK
 import entropie
 from entropie.data.events import read_events
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.mitigate.windows import MOST_WINDOWS, parse_window, windows
+from entropie.mitigate.windows import MOST_WINDOWS, Window, parse_window, windows
+from entropie.request import Attackers, People, Run, Source
 
 MATCHERS = ("visit", "markov", "cosine")
-FEW = {"replicates": 20, "threads": 1, "matchers": MATCHERS}
+ANYBODY, THREE = People(), Attackers(matchers=MATCHERS)
+FEW = Run(replicates=20, threads=1)
+
+
+def cut(traces, length_seconds: int, *, run: Run = FEW, people: People = ANYBODY, **more) -> tuple[Window, ...]:
+    return windows(traces, length_seconds, people, more.pop("attackers", THREE), run, **more)
 
 
 def drifting(seed: int = 4) -> pa.Table:
@@ -39,7 +46,7 @@ def drifting(seed: int = 4) -> pa.Table:
 
 def test_each_window_is_an_assessment_of_its_rows() -> None:
     table = drifting()
-    found = windows(read_events(table).traces, 7 * DAY, min_people=20, seed=3, **FEW)
+    found = cut(read_events(Source(table)).traces, 7 * DAY, min_people=20, run=replace(FEW, seed=3))
     assert len(found) == 5
     times = np.array(table["time"])
     for number, window in enumerate(found):
@@ -65,7 +72,7 @@ def test_each_window_is_an_assessment_of_its_rows() -> None:
 
 
 def test_rows_of_the_document() -> None:
-    found = windows(read_events(drifting()).traces, 7 * DAY, min_people=20, **FEW)
+    found = cut(read_events(Source(drifting())).traces, 7 * DAY, min_people=20)
     rows = json.loads(json.dumps([window.to_json() for window in found], allow_nan=False))
     keys = {"from", "to", "users", "events", "complete", "identification_error", "pse_bits", "matcher", "reason"}
     assert all(row.keys() == keys for row in rows)
@@ -76,16 +83,16 @@ def test_rows_of_the_document() -> None:
 
 
 def test_short_windows_begin_at_the_full_hour() -> None:
-    found = windows(read_events(drifting()).traces, 36 * HOUR, min_people=50, **FEW)
+    found = cut(read_events(Source(drifting())).traces, 36 * HOUR, min_people=50)
     assert found[0].to_json()["from"] == "2020-09-14T00:00Z"
     assert found[1].to_json()["from"] == "2020-09-15T12:00Z"
-    by_hours = windows(read_events(drifting()).traces, 12 * HOUR, min_people=50, min_events=2, **FEW)
+    by_hours = cut(read_events(Source(drifting())).traces, 12 * HOUR, min_people=50, people=People(min_events=2))
     assert by_hours[0].to_json()["from"] == "2020-09-14T05:00Z"  # the first event is at five
 
 
 def test_the_same_again_and_seeds_change_only_the_bootstrap() -> None:
-    traces = read_events(drifting()).traces
-    one, again, other = (windows(traces, 7 * DAY, seed=seed, **FEW) for seed in (1, 1, 2))
+    traces = read_events(Source(drifting())).traces
+    one, again, other = (cut(traces, 7 * DAY, run=replace(FEW, seed=seed)) for seed in (1, 1, 2))
     assert one == again
     assert [window.error for window in one] == [window.error for window in other]
     assert one != other
@@ -105,26 +112,26 @@ def test_bad_lengths_get_a_sentence(text: str) -> None:
 
 
 def test_without_times_there_are_no_windows() -> None:
-    traces = read_events(drifting().drop(["time"])).traces
-    with pytest.raises(InvalidInput, match="only the order of events is known; name a column of times with --time"):
-        windows(traces, DAY, **FEW)
+    traces = read_events(Source(drifting().drop(["time"]))).traces
+    with pytest.raises(InvalidInput, match="only the order of events is known; name a column of times with `time=`"):
+        cut(traces, DAY)
 
 
 def test_too_many_windows_are_refused_before_they_are_counted_out() -> None:
     table = pa.table({"user": ["a", "b"], "item": ["x", "y"], "time": [1, 1_600_000_000]})
     with pytest.raises(InvalidParameter, match=f"at most {MOST_WINDOWS:,} windows, it makes 18,519; make it longer"):
-        windows(read_events(table).traces, DAY, **FEW)
+        cut(read_events(Source(table)).traces, DAY)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"length_seconds": 0}, "`length_seconds` must be a whole number from 1"),
-        ({"min_events": 1}, "`min_events` must be a whole number from 2"),
+        ({"people": People(min_events=1)}, "`min_events` must be a whole number from 2"),
         ({"min_people": 1}, "`min_people` must be a whole number from 2"),
-        ({"matchers": ("oracle",)}, "`matcher` must be one of"),
+        ({"attackers": Attackers(matchers=("oracle",))}, "`matcher` must be one of"),
     ],
 )
 def test_bad_requests_get_a_sentence(options: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidParameter, match=said):
-        windows(read_events(drifting()).traces, **{"length_seconds": WEEK, **FEW, **options})  # type: ignore[arg-type]
+        cut(read_events(Source(drifting())).traces, **{"length_seconds": WEEK, **options})  # type: ignore[arg-type]

@@ -326,7 +326,7 @@ def current(decision: str = "FAIL") -> dict[str, Any]:
     document["verdict"]["people_needed"] = 10431 if decision == "INCONCLUSIVE" else None
     if document["verdict"]["waiver"] is not None:
         document["verdict"]["waiver"]["reason_without_effect"] = None
-    document["protection"][2]["promise"] |= {"list_size": 10, "list_error": 0.887}
+    document["protection"][2]["guarantee"] |= {"list_size": 10, "list_error": 0.887}
     for place, row in enumerate(document["protection"]):
         row |= {"sends": "one event per person", "events_sent": USERS}
         if place == 0:
@@ -367,7 +367,7 @@ def protection() -> list[dict[str, Any]]:
             "name": name,
             "mechanism": None,
             "reports_per_user": 1,
-            "promise": None,
+            "guarantee": None,
             "attack": {"matcher": "bayes", "identification_error": around(error, 0.012), "pse_bits": None},
             "utility": utility,
             "recommended": False,
@@ -391,7 +391,7 @@ def protection() -> list[dict[str, Any]]:
                 "epsilon": 5.912,
                 "theta": 0.0927,
             },
-            promise={"bayes_error": 0.9, "alpha_bits": 0.873, "assumes": assumes},
+            guarantee={"bayes_error": 0.9, "alpha_bits": 0.873, "assumes": assumes},
         ),
         row(
             "local hashing",
@@ -405,7 +405,13 @@ def protection() -> list[dict[str, Any]]:
                 "epsilon": 4.2,
                 "theta": 0.113,
             },
-            promise={"bayes_error": 0.9, "alpha_bits": 0.851, "list_size": 10, "list_error": 0.512, "assumes": assumes},
+            guarantee={
+                "bayes_error": 0.9,
+                "alpha_bits": 0.851,
+                "list_size": 10,
+                "list_error": 0.512,
+                "assumes": assumes,
+            },
             recommended=True,
         ),
     ]
@@ -459,8 +465,8 @@ def hostile(payload: str) -> dict[str, Any]:
     for row in document["protection"]:
         row.update(name=payload, sentence=payload, sends=payload)
         row["attack"]["matcher"] = payload
-        if row["promise"]:
-            row["promise"]["assumes"] = payload
+        if row["guarantee"]:
+            row["guarantee"]["assumes"] = payload
     for level in document["attacker_levels"]:
         level.update(level=payload, knows=payload, matcher=payload)
     for one in document["attacks"]:

@@ -106,7 +106,11 @@ def test_the_numbers_that_matter_are_shown(case):
             *(f"windows.{i}.pse_bits.value" for i, window in enumerate(document["windows"]) if window["pse_bits"]),
         }
         if "people_needed" in document["verdict"]:
-            wanted |= {"verdict.people_needed", "protection.2.promise.list_error", "protection.3.promise.list_error"}
+            wanted |= {
+                "verdict.people_needed",
+                "protection.2.guarantee.list_error",
+                "protection.3.guarantee.list_error",
+            }
     if "most_exposed" in document["headline"]:
         wanted |= {
             "headline.most_exposed.people",

@@ -171,7 +171,7 @@ def _run(
     master: str | None = None,
     **reading: Any,
 ) -> int:
-    """Read, attack, pull the levers asked for, judge, write, show."""
+    """Read, attack, protect and cut into windows where asked, judge, write, show."""
     from entropie.assessment import assess_prepared, check_attack, prepare
     from entropie.atomic import check_folder
     from entropie.errors import EntropieError
@@ -254,13 +254,13 @@ def _protected(
 ) -> Callable[[], str]:
     """Put protection and frontier into the document; return what tells of them."""
     from entropie.cli.protection import protection_text
-    from entropie.mitigate.frontier import frontier
-    from entropie.mitigate.protect import AttackFigure, protect
+    from entropie.mitigate.obfuscation import Wanted
+    from entropie.mitigate.protect import protect_split
+    from entropie.mitigate.protection import AttackFigure
+    from entropie.request import Run
 
     as_it_is = AttackFigure(found.best.matcher, found.headline_error, found.best.measures.pse.to_json())
-    protection = protect(prepared.traces, prepared.split, wanted, as_it_is=as_it_is, **shared)
-    document |= protection.to_json()
-    document["frontier"] = [point.to_json() for point in frontier(prepared.split, wanted, **shared)]
+    document |= protect_split(prepared.traces, prepared.split, Wanted(wanted), Run(**shared), as_it_is).to_json()
     return lambda: protection_text(document["protection"], document["protection_goal"])
 
 
@@ -270,9 +270,10 @@ def _by_window(
     """Put the windows into the document; return what tells of them."""
     from entropie.cli.windows import windows_text
     from entropie.mitigate.windows import windows
+    from entropie.request import Attackers, People, Run
 
-    least = max(2, prepared.input_facts["min_events"])
-    found = windows(prepared.traces, length, min_events=least, matchers=matchers, **shared)
+    people = People(min_events=max(2, prepared.input_facts["min_events"]))
+    found = windows(prepared.traces, length, people, Attackers(matchers=tuple(matchers)), Run(**shared))
     document["windows"] = [window.to_json() for window in found]
     return lambda: windows_text(found)
 

@@ -50,7 +50,7 @@ def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    mechanism, promise, utility = row["mechanism"], row["promise"], row["utility"]
+    mechanism, promise, utility = row["mechanism"], row["guarantee"], row["utility"]
     error = row["attack"]["identification_error"]
     promises, tops = ["nothing", "nothing"], ["", ""]
     if promise is not None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
-import json
 import shlex
 import sys
 from collections.abc import Callable
@@ -15,25 +12,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import COUNT, json_option
+from entropie.cli.options import (
+    COUNT,
+    FOLDER,
+    SHARE,
+    AnyCommand,
+    Command,
+    given,
+    json_option,
+    option,
+    options_of,
+    quiet_option,
+    verbose_option,
+)
 from entropie.cli.windows import shown_bits
-from entropie.spreadsheet import safe_cell
+from entropie.request import People, Request, Run, Source
+from entropie.words import count, interval, percent, plural
 
 if TYPE_CHECKING:
-    from entropie.mitigate.lever import Lever
-    from entropie.mitigate.sweep import Sweep, SweepRow
+    from entropie.mitigate.sweep_result import Sweep, SweepRow
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_NAMES = {
-    "top": "top items",
-    "category": "column",
-    "grid": "map cells",
-    "prefix": "first characters",
-    "time": "time to the",
-    "first": "first events",
-    "last": "last events",
-    "thin": "thinned to",
-}
+_SCREEN = 17  # lines of 25 that the foot and the frame of the table leave
+_KINDS = ("top", "category", "grid", "prefix", "time_unit", "first", "last", "thin")
 
 
 class ListOf(click.ParamType[tuple[Any, ...]]):
@@ -55,180 +55,138 @@ class ListOf(click.ParamType[tuple[Any, ...]]):
             return self.fail(f"{value!r} is not a list of {self._rule}.", param, ctx)
 
 
-def _whole(text: str) -> int:
-    return int(COUNT.convert(text, None, None))
-
-
 def _text(text: str) -> str:
     if not text:
         raise ValueError
     return text
 
 
-_NUMBERS = ListOf(_whole, "whole numbers with commas between them")
-_SHARES = ListOf(float, "shares with commas between them, such as 0.5,0.1")
+_NUMBERS = ListOf(lambda text: COUNT.convert(text, None, None), "whole numbers with commas between them")
+_SHARES = ListOf(lambda text: SHARE.convert(text, None, None), "shares with commas between them, such as 50%,0.1")
 _SIZES = ListOf(_text, "sizes with commas between them, such as 500m,2km")
 _UNITS = ListOf(_text, "units with commas between them, such as hour,day,week")
 
 
-@click.command()
+def _tried(name: str, kind: ListOf, metavar: str, help: str) -> Callable[[AnyCommand], AnyCommand]:
+    return option(name, type=kind, default=(), metavar=metavar, group="Mitigation", help=help)
+
+
+@click.command(cls=Command)
 @click.argument("events")
-@click.option("--user", metavar="C", help="Column that holds the person.")
-@click.option("--item", metavar="C", help="Column that holds the item.")
-@click.option("--time", metavar="C", help="Column that holds the time. Without one, rows are in order.")
-@click.option("--rating", metavar="C", help="Column that holds a rating, for --min-rating.")
-@click.option("--min-rating", type=float, metavar="R", help="Leave out rows with a lower rating.")
-@click.option("--preset", metavar="NAME", help="A published data set: its columns and rules.")
-@click.option("--top", type=_NUMBERS, default=(), metavar="N,...", help="Keep the N most frequent items, merge others.")
-@click.option("--category", multiple=True, metavar="C", help="Column to release instead of the item. May be repeated.")
-@click.option("--grid", type=_SIZES, default=(), metavar="SIZE,...", help="Release map cells of this size, as 500m.")
-@click.option("--lat", "latitude", metavar="C", help="Column that holds the latitude, for --grid.")
-@click.option("--lon", "longitude", metavar="C", help="Column that holds the longitude, for --grid.")
-@click.option("--prefix", type=_NUMBERS, default=(), metavar="N,...", help="Release the item's first N characters.")
-@click.option("--time-unit", type=_UNITS, default=(), metavar="U,...", help="Round times to the hour, day or week.")
-@click.option("--first", type=_NUMBERS, default=(), metavar="N,...", help="Release each person's first N events only.")
-@click.option("--last", type=_NUMBERS, default=(), metavar="N,...", help="Release each person's last N events only.")
-@click.option("--thin", type=_SHARES, default=(), metavar="P,...", help="Release each event with probability P.")
-@click.option(
-    "--min-events", type=COUNT, default=10, show_default=True, metavar="N", help="Leave out people with fewer."
-)
-@click.option("--sample", type=COUNT, metavar="N", help="Attack so many people, chosen by a hash of their id.")
-@click.option("--max-dirty-share", type=float, default=0.01, show_default=True, help="Unusable rows to put up with.")
-@click.option("--memory", "memory_limit", metavar="SIZE", help="Memory for reading, such as 4GB.")
-@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="S", help="Seed of thinning and bootstrap.")
-@click.option("--threads", type=COUNT, metavar="N", help="Threads to use. [all cores]")
-@click.option("--out", type=_FOLDER, metavar="DIR", help="Folder for sweep.json and sweep.csv. [none is written]")
+@options_of(Source, People, without=("grid", "order"))
+@_tried("--top", _NUMBERS, "N,...", "Keep the N most frequent items, merge the others.")
+@option("--category", multiple=True, metavar="C", group="Mitigation", help="Release this column instead of the item.")
+@_tried("--grid", _SIZES, "SIZE,...", "Release map cells of this size, such as 500m.")
+@option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")
+@option("--lon", "longitude", metavar="C", group="Mitigation", help="Column that holds the longitude, for --grid.")
+@_tried("--prefix", _NUMBERS, "N,...", "Release the first N characters of the item.")
+@_tried("--time-unit", _UNITS, "U,...", "Round times to the hour, day or week.")
+@_tried("--first", _NUMBERS, "N,...", "Release the first N events of each person.")
+@_tried("--last", _NUMBERS, "N,...", "Release the last N events of each person.")
+@_tried("--thin", _SHARES, "P,...", "Release each event with probability P.")
+@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for sweep.json and sweep.csv.")
 @json_option
+@verbose_option
+@quiet_option
+@options_of(Run, without=("engine", "master"))
 def sweep(
     events: str,
-    top: tuple[int, ...],
-    category: tuple[str, ...],
-    grid: tuple[str, ...],
-    prefix: tuple[int, ...],
-    time_unit: tuple[str, ...],
-    first: tuple[int, ...],
-    last: tuple[int, ...],
-    thin: tuple[float, ...],
+    latitude: str | None,
+    longitude: str | None,
     out: Path | None,
     as_json: bool,
+    verbose: bool,
+    quiet: bool,
     **options: Any,
 ) -> None:
-    """Say what to coarsen first: risk and cost as the items, times and events of EVENTS get fewer.
+    """Try ways to make EVENTS safer, one at a time: risk left, and cost.
 
-    Each lever is pulled alone, and the people are attacked again. With no lever named, those that apply are tried:
-    the most frequent items, rounded times, fewer events; map cells where --lat and --lon are named.
+    Without a mitigation named, those that apply are tried: the most frequent items, rounded times, fewer events; map
+    cells where --lat and --lon are named.
 
     \b
-    entropie sweep checkins.parquet --user user --item venue --time time --category kind --thin 0.5,0.1
+    entropie sweep checkins.parquet --user user --item venue --time time
     """
+    from entropie.atomic import check_folder, refuse_overwriting
     from entropie.errors import InvalidInput
-    from entropie.mitigate.lever import Lever
-    from entropie.mitigate.sweep import sweep as run
+    from entropie.mitigate.mitigation import Mitigation
+    from entropie.mitigate.sweep import Options, sweep_source
+    from entropie.mitigate.sweep_result import FILES
 
     if not events:
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
-    settings: dict[str, tuple[Any, ...]] = {
-        "top": top, "category": category, "grid": grid, "prefix": prefix, "time": time_unit,
-        "first": first, "last": last, "thin": thin,
-    }  # fmt: skip
-    levers = [Lever(kind, value) for kind, values in settings.items() for value in values]  # type: ignore[arg-type]
-    files = _files(events, out)
-    with output.stages() as progress:
-        found = run(events, levers or None, progress=progress, **options)
-    command = shlex.join(["entropie", *sys.argv[1:]])
-    found = dataclasses.replace(found, provenance={**found.provenance, "command": command})
-    document = found.to_json()
+    chosen = tuple(Mitigation(kind, value) for kind in _KINDS for value in options.pop(kind))  # type: ignore[arg-type]
     if out is not None:
-        _write(files, document, found)
+        check_folder(out)
+        refuse_overwriting([Path(events)], [out / name for name in FILES])
+    with output.stages() as progress:
+        request = Request.of(events, {**given(options), "progress": progress})
+        tried = Options(chosen or None, latitude, longitude)
+        result = sweep_source(request.source, tried, request.people, run=request.run)
+    command = shlex.join(["entropie", *sys.argv[1:]])
+    result = dataclasses.replace(result, provenance={**result.provenance, "command": command})
+    written = () if out is None else result.write(out)
     if as_json:
-        output.print_json(document)
-    else:
-        click.echo(sweep_text(found, Path(events).name or events))
-        if out is not None:
-            click.echo(f"\nAll numbers: {files[0]}")
+        output.print_json(result.to_json())
+    elif not quiet:
+        lines = [sweep_text(result, Path(events).name or events, verbose=verbose)]
+        click.echo("\n".join([*lines, *(["", f"All numbers: {written[0]}"] if written else [])]))
 
 
-def _files(events: str, out: Path | None) -> tuple[Path, ...]:
-    """Where results go; refuses a place that cannot be written to before time is spent."""
-    from entropie.atomic import refuse_overwriting
-
-    if out is None:
-        return ()
-    from entropie.atomic import check_folder
-
-    check_folder(out)
-    files = (out / "sweep.json", out / "sweep.csv")
-    refuse_overwriting([Path(events)], files)
-    return files
-
-
-def _write(files: tuple[Path, ...], document: dict[str, Any], found: Sweep) -> None:
-    from entropie.atomic import replacing
-
-    files[0].parent.mkdir(parents=True, exist_ok=True)
-    with replacing(files[0]) as hidden:
-        hidden.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    with replacing(files[1]) as hidden:
-        hidden.write_text(sweep_csv(found), encoding="utf-8", newline="")
-
-
-def sweep_csv(found: Sweep) -> str:
-    """The rows for a spreadsheet, shares from 0 to 1; text that it would take for a formula gets a quote mark."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ("lever", "setting", "items", "events", "people", "matcher", "named", "named_low", "named_high", "pse_bits",
-         "pie_bits", "lift", "cost", "cost_of", "risk_reduction", "useful")
-    )  # fmt: skip
-    for row in (found.as_it_is, *found.rows):
-        lever = ("as it is", "") if row.lever is None else (row.lever.kind, row.lever.setting)
-        cost = ("", "") if row.cost is None else (row.cost.share, row.cost.measure)
-        risk = (row.risk.value, row.risk.low, row.risk.high)
-        cells = (*lever, row.items, row.events, row.people, row.matcher, *risk, row.pse.value_bits, row.pie_bits,
-                 row.lift, *cost, row.risk_reduction, row.useful)  # fmt: skip
-        writer.writerow([safe_cell(cell) for cell in cells])
-    return text.getvalue()
-
-
-def sweep_text(found: Sweep, name: str) -> str:
-    """The terminal view of a sweep."""
-    before = found.as_it_is
-    known, released = output.count(found.known_events), output.count(before.events)
-    setting = (
-        f"The attacker knows the first half of each person's events ({known}); the second half ({released}) is "
-        "released without names. Each lever changes what is released, one at a time; the people stay the same."
-    )
-    legend = (
-        "named: share of people the best attack tried names rightly; guessing names "
-        f"{output.percent(1.0 - before.guessing_error)}. bits: what its scores tell about who a person is. cost: share "
-        "lost of what stands beside it (item: the information which item an event is); costs of different kinds are "
-        "different losses. worth: points of risk removed per point of cost. useful: the interval lies wholly below "
-        "that of the data as they are; unclear where the two meet."
-    )
-    headers = ["lever", "items", "events", "named", "95 % interval", "bits", "cost", "of", "worth", "useful"]
+def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
+    """The terminal view of a sweep: what to do, then the rows it rests on."""
+    head = [
+        *(line for sentence in result.sentences for line in output.paragraph(sentence).splitlines()),
+        "",
+        f"{name}: {plural(result.users, 'person', 'people')}; the attacker knows the first half of each trace",
+        *_excluded(result),
+        "",
+        "Mitigations that help first, the cheapest of them first:",
+    ]
+    shown = result.rows if verbose else result.rows[: max(3, _SCREEN - len(head))]
+    more = len(result.rows) - len(shown)
+    rows = [_row(row) for row in (result.as_it_is, *shown)]
+    foot = [
+        f"{plural(more, 'more mitigation')}, less useful or dearer." if more else "",
+        "Not covered: better attackers, mitigations combined. Coarser data come without a guarantee.",
+        "" if verbose else "More: --verbose",
+    ]
     lines = [
-        f"{name}: {output.count(found.users)} people",
-        *_left_out(found),
+        *head,
+        output.table(["mitigation", "re-identified", "95 % CI", "cost", "helps"], rows),
         "",
-        output.paragraph(setting),
-        "",
-        output.table(headers, [_row(row) for row in (before, *found.rows)]),
-        "",
-        *(output.paragraph(f"{lever_name(row.lever)}: {row.note}") for row in found.rows if row.note and row.lever),
-        *([""] if any(row.note for row in found.rows) else []),
-        output.paragraph(legend),
-        "",
-        *(line for sentence in found.sentences for line in (output.paragraph(sentence), "")),
-        output.paragraph(
-            "This holds for the attacks tried: a better attacker may exist, and coarser data protect nobody by a "
-            "proof. It does not show what else can be inferred about a person."
-        ),
+        *(_details(result) if verbose else []),
+        output.paragraph(" ".join(filter(None, foot))),
     ]
     return "\n".join(lines)
 
 
-def _left_out(found: Sweep) -> list[str]:
-    facts = found.input
+def _details(result: Sweep) -> list[str]:
+    """All numbers of the rows, and what they mean."""
+    rows = [
+        [
+            row.name,
+            count(row.items),
+            count(row.events),
+            row.matcher,
+            shown_bits(row.pse),
+            "" if row.cost is None else "free" if row.usefulness is None else f"{row.usefulness + 0.0:.2f}",
+        ]
+        for row in (result.as_it_is, *result.rows)
+    ]
+    notes = [output.paragraph(f"{row.name}: {row.note}") for row in result.rows if row.note]
+    legend = (
+        f"Known to the attacker: {count(result.known_events)} events. Bits: what the scores of the best matcher say "
+        "about who a person is. Cost: share lost of the item information (which item an event is), of the order of "
+        "consecutive events, or of the events; these are different losses. Worth: points of risk removed per point of "
+        "cost. Helps: yes where the interval lies below that of the data as is; unclear where the two meet."
+    )
+    headers = ["mitigation", "items", "events", "matcher", "bits", "worth"]
+    return [output.table(headers, rows), "", *notes, *([""] if notes else []), output.paragraph(legend), ""]
+
+
+def _excluded(result: Sweep) -> list[str]:
+    facts = result.input
     columns = facts.get("columns", {})
     guessed = [
         f"{role} = {c['column']} (--{role})" for role, c in columns.items() if c["how"] == "guessed" and c["column"]
@@ -236,33 +194,19 @@ def _left_out(found: Sweep) -> list[str]:
     lines = [f"columns guessed: {', '.join(guessed)}"] if guessed else []
     if "time" in columns and columns["time"]["column"] is None:
         lines.append("no time column: rows are taken in the order of the file (--time)")
-    lines += [f"left out: {output.count(n)} rows, {reason}" for reason, n in facts.get("dropped", {}).items() if n]
+    lines += [f"excluded: {plural(n, 'row')}, {reason}" for reason, n in facts.get("dropped", {}).items() if n]
     if facts.get("dropped_users"):
-        lines.append(
-            f"left out: {output.count(facts['dropped_users'])} people with fewer than {facts['min_events']} events"
-        )
+        people = plural(facts["dropped_users"], "person", "people")
+        lines.append(f"excluded: {people} with fewer than {facts['min_events']} events")
     return lines
-
-
-def lever_name(lever: Lever | None) -> str:
-    """A lever in a word or two."""
-    if lever is None:
-        return "as it is"
-    value = output.count(lever.setting) if isinstance(lever.setting, int) else str(lever.setting)
-    return f"{_NAMES[lever.kind]} {value}"
 
 
 def _row(row: SweepRow) -> list[str]:
     cost = row.cost
     return [
-        lever_name(row.lever),
-        output.count(row.items),
-        output.count(row.events),
-        output.percent(row.risk.value),
-        f"{output.percent(row.risk.low)} to {output.percent(row.risk.high)}",
-        shown_bits(row.pse),
-        "" if cost is None else output.percent(cost.share),
-        "" if cost is None else cost.measure.split()[0],
-        "" if cost is None else "free" if row.usefulness is None else f"{row.usefulness + 0.0:.2f}",
+        row.name,
+        percent(row.risk.value),
+        interval(row.risk),
+        "" if cost is None else f"{percent(cost.share)} of {cost.measure.split()[0]}",
         "" if cost is None else "yes" if row.useful else "unclear" if row.risk_reduction > 0.0 else "no",
     ]

@@ -1,6 +1,6 @@
-"""Levers on traces: fewer or broader items, rounded times, fewer events. Each gives new traces of the same people.
+"""Coarser traces: fewer or broader items, rounded times, fewer events. Each gives new traces of the same people.
 
-What a lever does to one event depends on the events (and a seed), never on chance outside: the same traces give the
+What is done to one event depends on the events (and a seed), never on chance outside: the same traces give the
 same result. People who lose all their events stay, with an empty trace, so that shares keep their denominator.
 """
 

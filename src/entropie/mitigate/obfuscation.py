@@ -16,7 +16,7 @@ from entropie.attack.scoring import AttackOutcome
 from entropie.attack.single import attack_single
 from entropie.data.split import Split, first_events
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, InvalidParameter, Unreachable
+from entropie.errors import InvalidInput, InvalidParameter, Unreachable, option
 from entropie.estimation.estimates import accuracy
 from entropie.measures.intervals import percentiles
 from entropie.mechanisms.calibrate import calibrate
@@ -31,10 +31,13 @@ from entropie.theory.special import epsilon_of
 __all__ = [
     "FAR_WORSE",
     "GUESSES",
+    "LOST",
     "REPETITIONS",
+    "WANTED_ERRORS",
     "RelativeError",
     "Senders",
     "Utility",
+    "Wanted",
     "attack_on",
     "best_hashing",
     "best_response",
@@ -50,13 +53,40 @@ REPETITIONS = 20
 GUESSES = 10
 """Guesses of an attacker who may name several people."""
 FAR_WORSE = 2.0
-"""A mechanism that lets so many times as many people be named within several guesses is not advised."""
+"""A mechanism that lets so many times as many people be re-identified within several guesses is not recommended."""
+LOST = 0.5
+"""Beyond this relative error of the most frequent items, counts are of no use."""
+WANTED_ERRORS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+"""Error rates of the attacker for which the cost is shown beside the one asked for."""
 TOP = (20, 100)
 _FEWEST_REPETITIONS = 3
 _WORK = 3e8  # support tests over all repetitions; beyond it there are fewer of them
 _PAIRS = 1e10  # (report, item of a person) pairs that an attack on hashed reports may look at
 _GRID = 16
 _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The protection that is asked for.
+
+    error             error rate that every attacker shall have, at least
+    reports_per_user  how many events each person sends
+    max_epsilon       largest budget allowed; None: local hashing is kept to that of randomized response
+    repetitions       simulated collections behind every figure of usefulness
+    also              further error rates to show the cost of
+    """
+
+    error: float
+    reports_per_user: int = 1
+    max_epsilon: float | None = None
+    repetitions: int = REPETITIONS
+    also: tuple[float, ...] = WANTED_ERRORS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "error", wanted_error_value(self.error))
+        checks.whole_number("reports_per_user", self.reports_per_user)
+        checks.whole_number("repetitions", self.repetitions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +104,10 @@ class Senders:
     @classmethod
     def of(cls, split: Split, reports_per_user: int = 1) -> Senders:
         """The people of a split, each with up to `reports_per_user` data to send."""
-        reports_per_user = checks.whole_number("reports_per_user", reports_per_user)
         if split.train.users < 2:
-            raise InvalidInput("Protection needs at least two people, there is one; lower --min-events.")
+            raise InvalidInput(f"Protection needs at least two people, there is one; lower {option('min_events')}.")
         if split.train.domain_size < 2:
-            raise InvalidInput("Protection needs at least two different items, there is one: it tells nobody apart.")
+            raise InvalidInput("Protection needs at least two different items, there is one.")
         order = by_content(split)
         sent = first_events(split.target, reports_per_user).take(order)
         truth = np.bincount(sent.items, minlength=sent.domain_size) / sent.events
@@ -134,6 +163,7 @@ class Utility:
     l1, l2                  summed absolute and squared error over the whole domain, mean of the repetitions
     l1_, l2_thresholded     the same when estimates within the noise are set to 0
     expected_l2             what the formula for the mechanism says l2 should be
+    trivial_top_20, _l2     the smaller error of two estimates that need no data: all zero, all equal
     """
 
     top_20: RelativeError
@@ -144,6 +174,16 @@ class Utility:
     l2_thresholded: float
     expected_l2: float
     repetitions: int
+    trivial_top_20: float
+    trivial_l2: float
+
+    @property
+    def useful(self) -> bool:
+        """Whether counts are worth having: frequent items off by at most half, and no estimate without data as good."""
+        if self.l2 == 0.0:
+            return True
+        better = self.top_20.value < self.trivial_top_20 and min(self.l2, self.l2_thresholded) < self.trivial_l2
+        return better and self.top_20.value <= LOST
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers, keys as in assessment.json."""
@@ -156,32 +196,32 @@ class Utility:
                 "l1_thresholded": self.l1_thresholded,
                 "l2_thresholded": self.l2_thresholded,
                 "expected_l2": self.expected_l2,
+                "trivial_l2": self.trivial_l2,
             },
+            "trivial_top_20": self.trivial_top_20,
+            "useful": self.useful,
             "repetitions": self.repetitions,
         }
 
 
-def wanted_error_value(value: object) -> float:
-    """Check the error that protection is asked to give."""
+def wanted_error_value(value: object, name: str = "protect") -> float:
+    """Check the error rate that protection is asked to give."""
     rule = "a share above 0 and below 1"
-    try:
-        wanted = checks.real_number("wanted_error", value, rule, 0.0, 1.0)
-    except InvalidParameter:
-        wanted = 0.0
+    wanted = checks.real_number(name, value, rule, 0.0, 1.0)
     if not 0.0 < wanted < 1.0:
-        raise InvalidParameter(f"The wanted error (--protect, `wanted_error`) must be {rule}, got {value!r} instead.")
+        raise InvalidParameter.of(name, rule, value)
     return wanted
 
 
-def preferred(prices: Sequence[tuple[float, float]]) -> int:
-    """Which mechanism to advise of those that meet a goal; a price is (success within several guesses, item error).
+def preferred(prices: Sequence[tuple[float, float]]) -> list[int]:
+    """Which mechanisms to recommend of those that meet a goal, the best first.
 
-    The smallest error of the most frequent items, once those are out under which several guesses may name more than
-    twice as many people as under another.
+    A price is (success within several guesses, error of the most frequent items). The smallest error comes first, once
+    those are out under which several guesses may re-identify more than twice as many people as under another.
     """
     least = min(success for success, _ in prices)
     allowed = [place for place, (success, _) in enumerate(prices) if success <= FAR_WORSE * least]
-    return min(allowed, key=lambda place: prices[place][1])
+    return sorted(allowed, key=lambda place: prices[place][1])
 
 
 def best_response(senders: Senders, wanted_error: float, max_epsilon: float | None = None) -> RandomizedResponse:
@@ -248,19 +288,18 @@ def _between(low: int, high: int, steps: int) -> list[int]:
 
 
 def _check_reachable(users: int, wanted_error: float) -> None:
-    wanted = wanted_error_value(wanted_error)
-    if wanted >= 1.0 - 1.0 / users:
+    if wanted_error >= 1.0 - 1.0 / users:
         raise Unreachable(
-            f"A re-identification error of {wanted:.6g} cannot be promised to {users:,} people with anything left to "
-            f"learn: guessing alone errs with {1.0 - 1.0 / users:.6g}; ask for less than that."
+            f"An attacker's error rate of {wanted_error:.6g} cannot be guaranteed to {users:,} people: it is "
+            f"{1.0 - 1.0 / users:.6g} by chance; ask for less."
         )
 
 
 def _with_some_truth(mechanism: _Noisy, wanted_error: float) -> _Noisy:
     if mechanism.theta_numerator == 0:
         raise Unreachable(
-            f"A re-identification error of {wanted_error:.6g} is so close to guessing that reports would be noise "
-            "alone; ask for less."
+            f"An attacker's error rate of {wanted_error:.6g} is so close to chance that reports would be noise alone; "
+            "ask for less."
         )
     return mechanism
 
@@ -269,7 +308,7 @@ def measure_utility(
     mechanism: Mechanism, senders: Senders, *, seed: int, repetitions: int = REPETITIONS
 ) -> tuple[Utility, Any]:
     """Collect and estimate several times; also the first collection's reports, for an attack on them."""
-    repetitions = _affordable(mechanism, senders, checks.whole_number("repetitions", repetitions))
+    repetitions = _affordable(mechanism, senders, repetitions)
     truth, first = senders.truth, None
     rows = np.empty((repetitions, 2 * len(TOP) + 4))
     for repetition in range(repetitions):
@@ -288,13 +327,21 @@ def measure_utility(
     ]
     expected = mechanism.rates.l2_sum(senders.domain_size, senders.reports)
     l1, l1_thresholded, l2, l2_thresholded = mean[2 * len(TOP) :]
-    return Utility(tops[0], tops[1], l1, l2, l1_thresholded, l2_thresholded, expected, repetitions), first
+    losses = (l1, l2, l1_thresholded, l2_thresholded, expected)
+    return Utility(tops[0], tops[1], *losses, repetitions, *_trivial(truth)), first
 
 
 def exact_utility(senders: Senders) -> Utility:
     """The utility of data that are sent as they are: nothing is lost."""
     tops = [RelativeError(0.0, 0.0, 0.0, _occurring(senders.truth, top), 0.0) for top in TOP]
-    return Utility(tops[0], tops[1], 0.0, 0.0, 0.0, 0.0, 0.0, 1)
+    return Utility(tops[0], tops[1], 0.0, 0.0, 0.0, 0.0, 0.0, 1, *_trivial(senders.truth))
+
+
+def _trivial(truth: NDArray[np.float64]) -> tuple[float, float]:
+    """Errors of the better of two estimates that need no data: relative, of the most frequent items, and squared."""
+    guesses = (np.zeros_like(truth), np.full_like(truth, 1.0 / truth.size))
+    relative = min(accuracy(shares, truth, TOP[0]).relative_error for shares in guesses)
+    return relative, min(float(((shares - truth) ** 2).sum()) for shares in guesses)
 
 
 def mechanism_key(mechanism: Mechanism) -> tuple[int, ...]:

@@ -1,12 +1,11 @@
-"""How risk falls, and what it costs, as items and times are coarsened and events are left out."""
+"""How risk falls, and what it costs, as items and times are coarsened and events are dropped: one mitigation each."""
 
 from __future__ import annotations
 
 import datetime
-import math
 import sys
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,172 +13,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie._version import __version__
-from entropie.assessment import check_attack
 from entropie.attack.chance import by_content
-from entropie.attack.matchers import MATCHERS
 from entropie.attack.measured import measured_attack
 from entropie.attack.single import pie_bits
 from entropie.data.coarsen import TIME_UNITS
 from entropie.data.event_columns import EventColumns, event_numbers, read_event_columns
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.split import Split, split_traces
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.measures.best import BestAttack
-from entropie.measures.divergence import Divergence
 from entropie.measures.identification import guessing_error, lift
-from entropie.measures.intervals import Interval
-from entropie.measures.summary import Measures
-from entropie.mitigate.lever import Cost, Lever, Material, pull
-from entropie.mitigate.sweep_words import first_sentence, lowest_sentence, stronger_sentence
-from entropie.notebook import html_table
-from entropie.progress import silent, under
-from entropie.request import Run, Source, converted
+from entropie.mitigate.mitigation import Cost, Material, Mitigation, apply
+from entropie.mitigate.sweep_result import Sweep, SweepRow
+from entropie.mitigate.windows import matchers_of
+from entropie.progress import Progress, silent, under
+from entropie.request import Attackers, People, Request, Run, Source
 from entropie.theory import checks
 
-__all__ = ["SCHEMA", "Sweep", "SweepRow", "default_levers", "sweep", "sweep_traces"]
+__all__ = ["REPLICATES", "Options", "default_mitigations", "sweep", "sweep_source"]
 
-SCHEMA = "entropie.sweep/1"
 REPLICATES = 200
-"""Bootstrap replicates of the bits: fewer than in an assessment, because every lever needs its own."""
+"""Most bootstrap replicates of the bits: fewer than in an assessment, because every mitigation needs its own."""
 _COMPANION = "visit"
 """Run beside the strongest matcher: it asks neither order nor time, so that it stays strong where those are gone."""
 _CUTS = (5, 10, 20)
 _THINNINGS = (0.5, 0.1)
 _GRIDS = ("100m", "500m", "2km")
-Progress = Callable[[str, float], None]
+_ANY_PEOPLE, _ALL, _ANY_RUN = People(), Attackers(), Run()
 
 
 @dataclass(frozen=True, slots=True)
-class SweepRow:
-    """What is left of the risk when one lever is pulled, and what it costs. Without a lever: the data as they are.
+class Options:
+    """What to try: mitigations (those that apply, where None), and the columns of coordinates that grids need."""
 
-    items, events, people   in what is released: distinct items, events, people with at least one event
-    error                   share of all people named wrongly by the best matcher; the interval allows for its choice
-    pie_bits                I(U;X) of one released event
-    matchers                those tried here; `all_matchers` where none was left out
-    useful                  fewer people are named than without the lever, and the two intervals do not meet
-    """
+    mitigations: tuple[Mitigation, ...] | None = None
+    latitude: str | None = None
+    longitude: str | None = None
 
-    lever: Lever | None
-    items: int
-    events: int
-    people: int
-    matcher: str
-    matchers: tuple[str, ...]
-    error: Interval
-    guessing_error: float
-    pse: Divergence
-    pie_bits: float
-    lift: float
-    cost: Cost | None
-    risk_reduction: float
-    useful: bool
-    note: str | None = None
+    def __post_init__(self) -> None:
+        if self.mitigations is not None:
+            object.__setattr__(self, "mitigations", tuple(dict.fromkeys(self.mitigations)))
+        if (self.latitude is None) != (self.longitude is None) or (self.latitude is None and self._wants_grid):
+            raise InvalidParameter(
+                "Map cells need both columns of coordinates: name them with "
+                f"{option('latitude')} and {option('longitude')}."
+            )
 
     @property
-    def risk(self) -> Interval:
-        """Share of people named rightly."""
-        return self.error.complement
+    def coordinates(self) -> tuple[str, str] | None:
+        """The columns of coordinates, where anything asks for them."""
+        if self.latitude is None or self.longitude is None or not (self.mitigations is None or self._wants_grid):
+            return None
+        return self.latitude, self.longitude
 
     @property
-    def usefulness(self) -> float | None:
-        """Share of people no longer named for each share lost; None where nothing is lost."""
-        return None if self.cost is None or self.cost.share == 0.0 else self.risk_reduction / self.cost.share
+    def columns(self) -> list[str]:
+        """The columns to read beside the events."""
+        named = [str(one.setting) for one in self.mitigations or () if one.kind == "category"]
+        return list(dict.fromkeys([*named, *(self.coordinates or ())]))
 
     @property
-    def all_matchers(self) -> bool:
-        """Tell whether every matcher there is was tried."""
-        return set(self.matchers) == set(MATCHERS)
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of one row."""
-        return {
-            "lever": None if self.lever is None else self.lever.kind,
-            "setting": None if self.lever is None else self.lever.setting,
-            "does": None if self.lever is None else self.lever.sentence,
-            "items": self.items,
-            "events": self.events,
-            "people": self.people,
-            "matcher": self.matcher,
-            "matchers": list(self.matchers),
-            "identification_error": self.error.to_json(),
-            "lift": self.lift,
-            "pse_bits": self.pse.to_json(),
-            "pie_bits": self.pie_bits,
-            "cost": None if self.cost is None else {"value": self.cost.share, "of": self.cost.measure},
-            "risk_reduction": self.risk_reduction,
-            "usefulness": self.usefulness,
-            "useful": self.useful,
-            "note": self.note,
-        }
+    def _wants_grid(self) -> bool:
+        return any(one.kind == "grid" for one in self.mitigations or ())
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """Rows in the order in which to consider them: useful levers, the cheapest first, then the others.
-
-    users      people attacked, the same in every row
-    as_it_is   the row without a lever
-    """
-
-    input: dict[str, Any]
-    users: int
-    known_events: int
-    as_it_is: SweepRow
-    rows: tuple[SweepRow, ...]
-    provenance: dict[str, Any]
-
-    @property
-    def first(self) -> SweepRow | None:
-        """The first lever to pull: the cheapest useful one."""
-        return self.rows[0] if self.rows and self.rows[0].useful else None
-
-    @property
-    def lowest(self) -> SweepRow | None:
-        """The useful lever that leaves the smallest risk; the cheaper one between equals."""
-        useful = [row for row in self.rows if row.useful]
-        return max(useful, key=lambda row: row.risk_reduction, default=None)
-
-    @property
-    def stronger(self) -> SweepRow | None:
-        """Where the attack is stronger than on the data as they are, beyond the intervals: the worst such row."""
-        rows = [row for row in self.rows if row.error.high < self.as_it_is.error.low]
-        return min(rows, key=lambda row: row.error.value, default=None)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Which lever to pull first, and how far levers go; before them, whether one made the attack stronger."""
-        warning = () if self.stronger is None else (stronger_sentence(self.stronger),)
-        return *warning, first_sentence(self), lowest_sentence(self)
-
-    def to_json(self) -> dict[str, Any]:
-        """The document `sweep.json`: plain values, None instead of NaN."""
-        return {
-            "schema": SCHEMA,
-            "input": self.input,
-            "users": self.users,
-            "known_events": self.known_events,
-            "guessing_error": guessing_error(self.users),
-            "name_bits": math.log2(self.users),
-            "as_it_is": self.as_it_is.to_json(),
-            "rows": [row.to_json() for row in self.rows],
-            "first": None if self.first is None else 0,
-            "sentences": list(self.sentences),
-            "provenance": self.provenance,
-        }
-
-    def _repr_html_(self) -> str:
-        rows = []
-        for row in (self.as_it_is, *self.rows):
-            name = "as it is" if row.lever is None else f"{row.lever.kind} {row.lever.setting}"
-            cost = 0.0 if row.cost is None else row.cost.share
-            rows.append((name, row.items, row.events, row.risk.value, row.risk.low, row.risk.high, cost))
-        return html_table(" ".join(self.sentences), ("lever", "items", "events", "named", "low", "high", "cost"), rows)
+_ANY_OPTIONS = Options()
 
 
 def sweep(
     events: object,
-    levers: Sequence[Lever] | None = None,
+    mitigations: Sequence[Mitigation] | None = None,
     *,
     user: str | None = None,
     item: str | None = None,
@@ -196,80 +99,58 @@ def sweep(
     seed: int = 0,
     replicates: int = REPLICATES,
     threads: int | None = None,
-    memory_limit: str | None = None,
+    memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Pull every lever in turn and attack what is left of an event table.
+    """Try each mitigation alone on an event table and attack what it leaves.
 
-    The table is a path or anything with `__arrow_c_stream__`. Without levers those that apply are tried
-    (`default_levers`). `latitude` and `longitude` name the columns that levers of kind `grid` need; the other
-    arguments are those of `entropie.assess` and of `sweep_traces`.
+    The table is a path or anything with `__arrow_c_stream__`. Without `mitigations` those that apply are tried
+    (`default_mitigations`). `latitude` and `longitude` name the columns that map cells need. `matchers` are run on
+    every mitigation; without them, see `sweep_source`. The other arguments are those of `entropie.assess`.
+    """
+    request = Request.of(
+        events,
+        {
+            "user": user, "item": item, "time": time, "rating": rating, "preset": preset, "min_rating": min_rating,
+            "min_events": min_events, "sample": sample, "max_dirty_share": max_dirty_share, "matchers": matchers,
+            "seed": seed, "replicates": replicates, "threads": threads, "memory": memory, "progress": progress,
+        },
+    )  # fmt: skip
+    options = Options(None if mitigations is None else tuple(mitigations), latitude, longitude)
+    return sweep_source(request.source, options, request.people, request.attackers, request.run)
+
+
+def sweep_source(
+    source: Source,
+    options: Options = _ANY_OPTIONS,
+    people: People = _ANY_PEOPLE,
+    attackers: Attackers = _ALL,
+    run: Run = _ANY_RUN,
+) -> Sweep:
+    """The same from the sections of a request.
+
+    Matchers that are named are run on every mitigation. Without them all are run on the data as they are, and then
+    the strongest of them and `visit` on every mitigation; the one that comes out first is attacked with the others
+    too, and loses its place where one of them undoes it.
     """
     begun = clock.perf_counter()
-    check_attack(tuple(MATCHERS) if matchers is None else matchers, seed, threads)
-    if sample is not None:
-        sample = checks.whole_number("sample", sample, at_least=2)
-    coordinates = _coordinates(levers, latitude, longitude)
-    named = [str(lever.setting) for lever in levers or () if lever.kind == "category"]
-    source = Source(
-        events, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating,
-        max_dirty_share=max_dirty_share,
-    )  # fmt: skip
-    memory = None if memory_limit is None else converted("memory_limit", "bytes", memory_limit)
-    run = Run(threads=threads, memory=memory, progress=under(progress or silent, "reading"))
-    read = read_event_columns(source, list(dict.fromkeys([*named, *(coordinates or ())])), run)
-    material, facts = _selected(read, min_events, sample, coordinates, seed)
+    names = matchers_of(attackers)
+    run = replace(run, replicates=min(run.replicates, REPLICATES))
+    read = read_event_columns(source, options.columns, replace(run, progress=under(run.progress, "reading")))
+    material, facts = _selected(read, people, options.coordinates, run.seed)
     del read
-    return sweep_traces(
-        material,
-        levers,
-        matchers=matchers,
-        replicates=replicates,
-        threads=threads,
-        progress=progress,
-        input_facts=facts,
-        begun=begun,
-    )
-
-
-def sweep_traces(
-    material: Material,
-    levers: Sequence[Lever] | None = None,
-    *,
-    matchers: Sequence[str] | None = None,
-    replicates: int = REPLICATES,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    input_facts: dict[str, Any] | None = None,
-    begun: float | None = None,
-) -> Sweep:
-    """The same for events in memory.
-
-    `matchers` are run on every lever. Without them all are run on the data as they are, and then the strongest of
-    them and `visit` on every lever; the lever that comes out first is attacked with the others too, and loses its
-    place where one of them undoes it.
-    """
-    begun = clock.perf_counter() if begun is None else begun
-    chosen = default_levers(material) if levers is None else tuple(dict.fromkeys(levers))
+    chosen = default_mitigations(material) if options.mitigations is None else options.mitigations
     if not chosen:
-        raise InvalidInput("No lever applies to these data; name one, such as --category or --prefix.")
+        raise InvalidInput(
+            f"No mitigation applies to these data; name one, such as {option('category')} or {option('prefix')}."
+        )
     if material.split.train.users < 2:
-        raise InvalidInput("An attack needs at least two people with enough events, there is one; lower --min-events.")
-    everything = tuple(MATCHERS) if matchers is None else tuple(dict.fromkeys(matchers))
-    tell = progress or (lambda stage, share: None)
-    run = _Run(material.seed, replicates, threads, tell, len(chosen) + 1, len(everything))
-    as_it_is = run.attacked(None, material.split, None, None, everything, 0)
-    used = everything if matchers is not None else tuple(dict.fromkeys((as_it_is.matcher, _COMPANION)))
-    rows = []
-    for place, lever in enumerate(chosen):
-        split, cost, note = pull(lever, material)
-        rows.append(_judged(run.attacked(lever, split, cost, note, used, place + 1), as_it_is))
-    rows.sort(key=_order)
-    while rows[0].useful and rows[0].matchers != everything:
-        rows[0] = _judged(run.completed(rows[0], pull(rows[0].lever, material)[0], everything), as_it_is)  # type: ignore[arg-type]
-        rows.sort(key=_order)
+        raise InvalidInput(
+            f"An attack needs at least two people with enough events, there is one; lower {option('min_events')}."
+        )
+    as_it_is, rows = _Search(material, run, names, len(chosen)).rows(chosen, all_on_each=bool(attackers.matchers))
     return Sweep(
-        input=input_facts or {},
+        input=facts,
         users=material.split.train.users,
         known_events=material.split.train.events,
         as_it_is=as_it_is,
@@ -279,49 +160,67 @@ def sweep_traces(
             "python": sys.version.split()[0],
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "command": None,
-            "seed": material.seed,
-            "replicates": replicates,
+            "seed": run.seed,
+            "replicates": run.replicates,
             "seconds": round(clock.perf_counter() - begun, 3),
         },
     )
 
 
-def default_levers(material: Material) -> tuple[Lever, ...]:
-    """The levers any events have: most frequent items by powers of ten, cuts, thinning; grids and times where known."""
+def default_mitigations(material: Material) -> tuple[Mitigation, ...]:
+    """What any events allow: most frequent items by powers of ten, cuts, thinning; grids and times where known."""
     released = material.split.target
     items = int(np.unique(released.items).size)
     longest = int(np.diff(released.offsets).max())
     powers = [10**power for power in range(1, 10) if 10**power < items]
     return (
-        *(Lever("top", count) for count in powers),
-        *(Lever("grid", size) for size in _GRIDS if material.coordinates is not None),
-        *(Lever("time", unit) for unit in TIME_UNITS if released.times is not None and longest > 1),
-        *(Lever("first", count) for count in _CUTS if count < longest),
-        *(Lever("thin", share) for share in _THINNINGS),
+        *(Mitigation("top", count) for count in powers),
+        *(Mitigation("grid", size) for size in _GRIDS if material.coordinates is not None),
+        *(Mitigation("time_unit", unit) for unit in TIME_UNITS if released.times is not None and longest > 1),
+        *(Mitigation("first", count) for count in _CUTS if count < longest),
+        *(Mitigation("thin", share) for share in _THINNINGS),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Search:
     """What all attacks of one sweep share."""
 
-    seed: int
-    replicates: int
-    threads: int | None
-    tell: Progress
+    material: Material
+    run: Run
+    names: tuple[str, ...]  # matchers there are to choose from, on whatever row
     steps: int
-    choices: int  # matchers there are to choose from, on whatever row
 
-    def attacked(
-        self, lever: Lever | None, split: Split, cost: Cost | None, note: str | None, names: Sequence[str], step: int
-    ) -> SweepRow:
-        """Attack what a lever leaves with these matchers."""
-        title = "as it is" if lever is None else f"{lever.kind} {lever.setting}"
-        self.tell(f"attacking: {title}", step / self.steps)
-        best = BestAttack.of({name: self._measures(name, split) for name in names}, tried=self.choices)
-        released = split.target
+    def rows(self, chosen: Sequence[Mitigation], *, all_on_each: bool) -> tuple[SweepRow, list[SweepRow]]:
+        """The row of the data as they are, and those of the mitigations in order."""
+        self._tell("as is", 0)
+        as_it_is = self._attacked(self.material.split, self.names)
+        used = self.names if all_on_each else tuple(dict.fromkeys((as_it_is.matcher, _COMPANION)))
+        rows = []
+        for place, mitigation in enumerate(chosen):
+            self._tell(mitigation.name, place + 1)
+            rows.append(_judged(self._under(mitigation, used), as_it_is))
+        rows.sort(key=_order)
+        while rows[0].useful and rows[0].matchers != self.names:
+            self._tell(rows[0].name, self.steps)
+            rows[0] = _judged(self._under(rows[0].mitigation, self.names), as_it_is)  # type: ignore[arg-type]
+            rows.sort(key=_order)
+        return as_it_is, rows
+
+    def _tell(self, what: str, step: int) -> None:
+        self.run.progress(f"attacking: {what}", step / (self.steps + 1))
+
+    def _under(self, mitigation: Mitigation, names: Sequence[str]) -> SweepRow:
+        split, cost, note = apply(mitigation, self.material)
+        return replace(self._attacked(split, names, cost), mitigation=mitigation, note=note)
+
+    def _attacked(self, split: Split, names: Sequence[str], cost: Cost | None = None) -> SweepRow:
+        """Attack what is released with these matchers."""
+        quiet, released = replace(self.run, progress=silent), split.target
+        attacks = {name: measured_attack(name, split.train, released, quiet) for name in names}
+        best = BestAttack.of(attacks, tried=len(self.names))
         return SweepRow(
-            lever=lever,
+            mitigation=None,
             items=int(np.unique(released.items).size),
             events=released.events,
             people=int(np.count_nonzero(np.diff(released.offsets))),
@@ -335,15 +234,7 @@ class _Run:
             cost=cost,
             risk_reduction=0.0,
             useful=False,
-            note=note,
         )
-
-    def completed(self, row: SweepRow, split: Split, names: Sequence[str]) -> SweepRow:
-        """The same row with the matchers that have not been tried on it."""
-        return self.attacked(row.lever, split, row.cost, row.note, names, self.steps - 1)
-
-    def _measures(self, name: str, split: Split) -> Measures:
-        return measured_attack(name, split.train, split.target, Run(self.seed, self.replicates, self.threads))
 
 
 def _judged(row: SweepRow, as_it_is: SweepRow) -> SweepRow:
@@ -358,20 +249,11 @@ def _order(row: SweepRow) -> tuple[bool, float, float]:
     return not row.useful, row.cost.share, -row.risk_reduction
 
 
-def _coordinates(levers: Sequence[Lever] | None, latitude: str | None, longitude: str | None) -> tuple[str, str] | None:
-    """The columns of coordinates, where any lever asks for them."""
-    if latitude is not None and longitude is not None:
-        return (latitude, longitude) if levers is None or any(lever.kind == "grid" for lever in levers) else None
-    if latitude is not None or longitude is not None or any(lever.kind == "grid" for lever in levers or ()):
-        raise InvalidParameter("A grid needs both columns of coordinates: name them with --lat and --lon.")
-    return None
-
-
 def _selected(
-    read: EventColumns, min_events: int, sample: int | None, coordinates: tuple[str, str] | None, seed: int
+    read: EventColumns, people: People, coordinates: tuple[str, str] | None, seed: int
 ) -> tuple[Material, dict[str, Any]]:
-    """The people to attack, their columns, and the account of what was read and left out."""
-    least = checks.whole_number("min_events", min_events, at_least=2)
+    """The people to attack, their columns, and the account of what was read and excluded."""
+    least = checks.whole_number("min_events", people.min_events, at_least=2)
     events = read.events
     active = keep_active_users(events.traces, least)
     facts = {
@@ -382,8 +264,8 @@ def _selected(
     }
     users = active.users
     chosen = events.select(active)
-    if sample is not None and sample < chosen.traces.users:
-        part = sample_users(chosen.traces, chosen.user_ids, count=sample)
+    if people.sample is not None and people.sample < chosen.traces.users:
+        part = sample_users(chosen.traces, chosen.user_ids, count=people.sample)
         users = users[part.users]
         chosen = chosen.select(part)
         facts["sampled_users"] = chosen.traces.users
@@ -394,7 +276,7 @@ def _selected(
 
 
 def _keys(split: Split) -> NDArray[np.int64]:
-    """A number per person that goes by what she did, so that thinning does not depend on names."""
+    """A number per person that goes by what they did, so that thinning does not depend on names."""
     order = by_content(split)
     keys = np.empty_like(order)
     keys[order] = np.arange(order.size)

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.assessment import check_attack
-from entropie.attack.matchers import MATCHERS
+from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.measured import measured_attack
 from entropie.data.coarsen import keep_events
 from entropie.data.filter import keep_used_items
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.measures.best import BestAttack
 from entropie.measures.divergence import Divergence
 from entropie.measures.intervals import Interval
-from entropie.request import Run
+from entropie.request import Attackers, People, Run
 from entropie.theory import checks
 
-__all__ = ["FEWEST_PEOPLE", "MOST_WINDOWS", "Window", "parse_window", "windows"]
+__all__ = ["FEWEST_PEOPLE", "MOST_WINDOWS", "REPLICATES", "Window", "matchers_of", "parse_window", "windows"]
 
 FEWEST_PEOPLE = 30
 """With fewer people in a window its numbers say little about any other people; it is listed without them."""
 MOST_WINDOWS = 1000
 REPLICATES = 200
+"""Most bootstrap replicates of the bits: fewer than in an assessment, because every window needs its own."""
 _UNIT_SECONDS = {"h": 3_600, "d": 86_400, "w": 604_800}
 _LONGEST_HOURS = 24 * 36_525  # a century
-Progress = Callable[[str, float], None]
+_ANY_PEOPLE, _ALL, _ANY_RUN = People(), Attackers(), Run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +80,31 @@ def parse_window(text: str) -> int:
     return seconds
 
 
+def matchers_of(attackers: Attackers) -> tuple[str, ...]:
+    """The matchers asked for, all where none is; refuses names that are none."""
+    for name in attackers.matchers:
+        matcher(name)
+    return attackers.matchers or tuple(MATCHERS)
+
+
 def windows(
     traces: Traces,
     length_seconds: int,
+    people: People = _ANY_PEOPLE,
+    attackers: Attackers = _ALL,
+    run: Run = _ANY_RUN,
     *,
-    min_events: int = 10,
     min_people: int = FEWEST_PEOPLE,
-    matchers: Sequence[str] = tuple(MATCHERS),
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> tuple[Window, ...]:
     """Cut the events into windows of equal length and attack each by itself.
 
     The first window begins at the midnight (in universal time) before the first event, or at the full hour where a
-    window is shorter than a day. In each window people with fewer than `min_events` events within it are left out,
-    the others' events are cut into halves as everywhere, and the best of the matchers counts.
+    window is shorter than a day. In each window people with fewer than `people.min_events` events within it are
+    excluded, the others' events are cut into halves as everywhere, and the best of the matchers counts.
     """
-    check_attack(matchers, seed, threads)
+    names = matchers_of(attackers)
     length = checks.whole_number("length_seconds", length_seconds, at_least=1)
-    least = checks.whole_number("min_events", min_events, at_least=2)
+    least = checks.whole_number("min_events", people.min_events, at_least=2)
     fewest = checks.whole_number("min_people", min_people, at_least=2)
     times = _times(traces)
     first, last = int(times.min()), int(times.max())
@@ -113,43 +117,35 @@ def windows(
             "make it longer, and check that no time lies far from the others."
         )
     numbers = (times - start) // length
-    tell = progress or (lambda stage, share: None)
-    found = []
+    cut = []
     for number in range(count):
-        tell(f"window {number + 1} of {count}", number / count)
+        run.progress(f"window {number + 1} of {count}", number / count)
         begins = start + number * length
         inside = keep_events(traces, numbers == number)
         inside = inside.take(np.flatnonzero(np.diff(inside.offsets) >= least))
         whole = last >= begins + length - step  # the data reach its last day or hour
-        blank = Window(_moment(begins), _moment(begins + length), inside.users, inside.events, whole)
-        found.append(_attacked(blank, inside, least, fewest, tuple(dict.fromkeys(matchers)), seed, replicates, threads))
-    return tuple(found)
+        window = Window(_moment(begins), _moment(begins + length), inside.users, inside.events, whole)
+        if inside.users < fewest:
+            reason = f"{inside.users} people have {least} events or more in this window, {fewest} are needed."
+            cut.append(replace(window, reason=reason))
+        else:
+            cut.append(_attacked(window, inside, names, run))
+    return tuple(cut)
 
 
-def _attacked(
-    window: Window,
-    inside: Traces,
-    least: int,
-    fewest: int,
-    matchers: Sequence[str],
-    seed: int,
-    replicates: int,
-    threads: int | None,
-) -> Window:
-    if inside.users < fewest:
-        reason = f"{inside.users} people have {least} events or more in this window, {fewest} are needed."
-        return replace(window, reason=reason)
+def _attacked(window: Window, inside: Traces, names: Sequence[str], run: Run) -> Window:
     split = split_traces(keep_used_items(inside).traces)
-    best = BestAttack.of(
-        {name: measured_attack(name, split.train, split.target, Run(seed, replicates, threads)) for name in matchers}
-    )
+    run = replace(run, replicates=min(run.replicates, REPLICATES))
+    attacks = {name: measured_attack(name, split.train, split.target, run) for name in names}
+    best = BestAttack.of(attacks)
     return replace(window, matcher=best.matcher, error=best.error, pse=best.measures.pse)
 
 
 def _times(traces: Traces) -> NDArray[np.int64]:
     if traces.times is None:
         raise InvalidInput(
-            "Windows of time need times, but only the order of events is known; name a column of times with --time."
+            "Windows of time need times, but only the order of events is known; name a column of times with "
+            f"{option('time')}."
         )
     if traces.events == 0:
         raise InvalidInput("Windows of time need at least one event, got none.")

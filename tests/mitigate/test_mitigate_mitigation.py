@@ -1,4 +1,4 @@
-"""What a lever costs, against slow arithmetic; and that no coarsening tells more than what it was made from."""
+"""What a mitigation costs, against slow arithmetic; and that no coarsening tells more than what it was made from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from entropie.attack.single import pie_bits
 from entropie.data.coarsen import coarsen_time, keep_top_items, merge_items
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
-from entropie.mitigate.lever import Lever, information_lost, order_lost
+from entropie.mitigate.mitigation import Mitigation, information_lost, order_lost
 
 values = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=60)
 people = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=8)
@@ -85,16 +85,16 @@ def test_order_lost(lists: list[list[int]], unit: str, data: st.DataObject) -> N
 @pytest.mark.parametrize(
     ("kind", "setting", "said"),
     [
-        ("shake", 1, "`lever` must be one of top, category"),
+        ("shake", 1, "`mitigation` must be one of top, category"),
         ("top", 0, "`top` must be a whole number from 1"),
         ("first", 2.5, "`first` must be a whole number"),
         ("thin", 1.0, "`thin` must be a share above 0 and below 1, got 1.0"),
         ("thin", float("nan"), "`thin` must be a share above 0 and below 1"),
-        ("time", "month", "`time` must be one of hour, day, week, got 'month'"),
+        ("time_unit", "month", "`time_unit` must be one of hour, day, week, got 'month'"),
         ("grid", "500", "`grid` must be a size such as 500m"),
         ("category", "", "`category` must be the name of a column"),
     ],
 )
 def test_bad_settings_get_a_sentence(kind: str, setting: object, said: str) -> None:
     with pytest.raises(InvalidParameter, match=said):
-        Lever(kind, setting)  # type: ignore[arg-type]
+        Mitigation(kind, setting)  # type: ignore[arg-type]
