@@ -206,12 +206,6 @@ def test_row_order_survives_threads() -> None:
         assert np.array_equal(events.traces.items, codes[order])
 
 
-def test_a_short_memory_limit_changes_nothing() -> None:
-    rng = np.random.default_rng(5)
-    table = pa.table({"user": rng.integers(0, 5000, 300_000), "item": rng.integers(0, 90_000, 300_000).astype(str)})
-    assert traces_sha256(read(table, memory="60MB").traces) == traces_sha256(read(table).traces)
-
-
 SAMPLE = [START, START + 3600, START + 90_061]
 
 

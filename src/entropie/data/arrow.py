@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["absent_in", "from_numpy", "from_texts", "truths_of", "values_of"]
+__all__ = ["absent_in", "from_numpy", "from_texts", "masked", "one_of", "truths_of", "values_of"]
 
 
 def values_of(array: pa.Array) -> NDArray[np.generic]:
@@ -45,11 +46,23 @@ def from_numpy(values: NDArray[np.generic]) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, data])
 
 
+def masked(array: pa.Array, kept: NDArray[np.bool_]) -> pa.Array:
+    """The same numbers or texts, with nothing where they are not kept."""
+    valid = np.concatenate([np.zeros(array.offset, np.bool_), kept & ~absent_in(array)])
+    packed = pa.py_buffer(np.packbits(valid.view(np.uint8), bitorder="little"))
+    return pa.Array.from_buffers(array.type, len(array), [packed, *array.buffers()[1:]], offset=array.offset)
+
+
 def from_texts(texts: Sequence[str]) -> pa.Array:
     """Make an array of some texts."""
     pieces = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, pieces)], dtype=np.int32)
     return pa.Array.from_buffers(pa.string(), len(pieces), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(pieces))])
+
+
+def one_of(texts: pa.Array, values: Sequence[str]) -> NDArray[np.bool_]:
+    """Where a text is one of these."""
+    return truths_of(pc.is_in(texts, value_set=from_texts(values)))
 
 
 def _bits(packed: pa.Buffer | None, array: pa.Array) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from entropie.data.arrow import from_numpy
-from entropie.data.encode import Encoded, Rules, encode
+from entropie.data.encode import Encoded, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
 from entropie.data.geolife import GeolifeTable
@@ -21,6 +21,7 @@ from entropie.data.normalise import timestamp_unit
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
+from entropie.data.rules import Rules
 from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
 from entropie.data.times import TimeFormat, find_time_format, seconds
 from entropie.data.traces import Traces
@@ -250,7 +251,7 @@ def recognise_times(
         return None, stream
     unit = timestamp_unit(table.type_of(chosen["time"]))
     if unit is not None:
-        return TimeFormat("timestamp", "time", ticks_per_second=unit), stream
+        return TimeFormat("timestamp", ticks_per_second=unit), stream
     seen = []
     sample = pa.nulls(0, normal_schema(table, chosen).field("time").type)
     for batch in stream:

@@ -1,37 +1,41 @@
-"""Times and ratings to numbers in memory, in agreement with what DuckDB reads.
+"""Times and ratings to numbers: whole batches by Arrow's casts where every text is plain, else text by text.
 
-DuckDB reads more kinds of text than can be listed. What is read here is the plain core of every format, where the two
-cannot differ; a column with any other text is returned unread.
+What a text means never depends on the texts around it: the casts read a part of what the patterns read, in the same
+way (`tests/data/test_classify.py` compares both with Python's own calendar and decimals).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from entropie.data.arrow import absent_in, from_numpy, from_texts, truths_of, values_of
-from entropie.data.encoding import NULL_TIMES
+from entropie.data.arrow import absent_in, from_numpy, from_texts, one_of, values_of
+from entropie.data.rules import NULL_TIMES
 from entropie.data.times import TimeFormat
 
-__all__ = ["Ticks", "one_of", "read_numbers", "read_ticks"]
+__all__ = ["Ticks", "read_numbers", "read_ticks"]
 
-_SPACES = " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"  # DuckDB's
-_WHOLE = r"^-?\d{1,18}$"
-_DECIMAL = r"^-?\d{1,17}(\.\d{1,17})?([eE][+-]?\d{1,2})?$"
-_NOT_FINITE = r"(?i)^-?(nan|inf|infinity)$"
-_CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
-_OFFSET = r"[+-](?:0\d|1[0-4])"
-_LOCAL = rf"^[12]\d{{3}}-\d\d-\d\d([T ]{_CLOCK}(\.\d{{1,6}})?)?$"
-_ZONED = rf"^[12]\d{{3}}-\d\d-\d\d[T ]{_CLOCK}(\.\d{{1,6}})?(Z|{_OFFSET}(:?[0-5]\d)?)$"
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_PROBE_ROWS = 64  # a cast that fails costs a microsecond per row, so that it is first tried on a few
+_NUMBER = re.compile(
+    r"[+-]?(nan|inf|infinity|(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)(e[+-]?\d{1,9})?)", re.IGNORECASE | re.ASCII
+)
+_ZONE = r"(?P<sign>[+-])(?P<zone_hours>\d\d):?(?P<zone_minutes>\d\d)?(?::?(?P<zone_seconds>\d\d))?"
+_ISO = (
+    r"(?i)^(?P<year>\d{1,5})[-/\\ ](?P<month>\d{1,2})[-/\\ ](?P<day>\d{1,2})"
+    r"(?:(?:T|[ \t]+)(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?)?)?"
+    rf" *(?:Z|UTC|GMT|{_ZONE})?)?$"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAY = (
-    rf"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<month>{'|'.join(_MONTHS)}) (?P<clock>\d\d {_CLOCK}) "
-    rf"(?P<zone>{_OFFSET}[0-5]\d) (?P<year>[12]\d{{3}})$"
+    rf"(?i)^(?:mon|tue|wed|thu|fri|sat|sun) +(?P<name>{'|'.join(_MONTHS)}) +(?P<day>\d{{1,2}}) "
+    rf"+(?P<hour>\d{{1,2}}):(?P<minute>\d{{1,2}}):(?P<second>\d{{1,2}}) +{_ZONE} +(?P<year>\d{{1,4}})$"
 )
 
 
@@ -40,59 +44,104 @@ class Ticks:
     """Ticks of all rows, and which rows have none for which reason."""
 
     values: NDArray[np.int64]  # 0 where there is none
-    unread: dict[str, NDArray[np.bool_]]  # the first reason first
+    unread: dict[str, NDArray[np.bool_]]
 
 
-def read_ticks(column: pa.Array, time: TimeFormat) -> Ticks | None:
-    """Read a column of times; None if a text of it is beyond the plain core."""
+def read_ticks(column: pa.Array, time: TimeFormat) -> Ticks:
+    """Read a column of times of one of the normal types, text as UTF-8 `string`."""
     missing = absent_in(column)
-    if pa.types.is_string(column.type):
-        missing |= one_of(column, NULL_TIMES, trimmed=True)
-    present = column.filter(from_numpy(~missing))
-    found = _present_ticks(present, time)
-    if found is None:
-        return None
+    text = pa.types.is_string(column.type)
+    plain = _plain_ticks(column, time) if text else None
+    if text and plain is None:
+        column = pc.utf8_trim_whitespace(column)
+        missing |= one_of(column, NULL_TIMES)
     values = np.zeros(len(column), np.int64)
     infinite, unreadable = np.zeros((2, len(column)), np.bool_)
-    values[~missing], infinite[~missing], unreadable[~missing] = found
+    if plain is not None:
+        values = np.where(missing, 0, plain)
+    else:
+        present = column.filter(from_numpy(~missing))
+        values[~missing], infinite[~missing], unreadable[~missing] = _present_ticks(present, time)
     return Ticks(values, {"missing time": missing, "NaN time": infinite, "unreadable time": unreadable})
 
 
-def read_numbers(column: pa.Array) -> NDArray[np.float64] | None:
-    """Read a column of ratings, NaN where there is none; None if a text of it is beyond the plain core."""
-    numbers = np.full(len(column), np.nan)
-    absent = absent_in(column)
+def read_numbers(column: pa.Array) -> NDArray[np.float64]:
+    """Read a column of ratings, NaN where there is none or none that can be read."""
     if pa.types.is_string(column.type):
-        absent |= one_of(column, NULL_TIMES)
-    present = column.filter(from_numpy(~absent))
-    if pa.types.is_string(column.type) and not _all_match(present, _DECIMAL, _NOT_FINITE):
-        return None
-    numbers[~absent] = values_of(present.cast(pa.float64()))
-    return numbers
-
-
-def one_of(texts: pa.Array, values: Sequence[str], *, trimmed: bool = False) -> NDArray[np.bool_]:
-    """Where a text is one of these."""
-    texts = pc.utf8_trim(texts, characters=_SPACES) if trimmed else texts
-    return truths_of(pc.is_in(texts, value_set=from_texts(values)))
+        plain = _plain_numbers(column)
+        numbers = _odd_numbers(pc.utf8_trim_whitespace(column))[0] if plain is None else plain
+    else:
+        numbers = values_of(column).astype(np.float64)
+    return np.where(absent_in(column), np.nan, numbers)
 
 
 _Found = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
 """Ticks, which are not finite, which cannot be read."""
 
 
-def _present_ticks(present: pa.Array, time: TimeFormat) -> _Found | None:
+def _present_ticks(present: pa.Array, time: TimeFormat) -> _Found:
+    """Read times where something is there; texts are trimmed."""
     nothing = np.zeros(len(present), np.bool_)
     text = pa.types.is_string(present.type)
-    if time.name == "float":
-        numbers = read_numbers(present)
-        return None if numbers is None else _scaled(numbers, time.scale)
-    if time.name == "integer" and text:
-        return _whole_ticks(present)
-    if not text:
+    plain = _plain_ticks(present, time) if text else None
+    if plain is not None:
+        return plain, nothing, nothing
+    if not text and time.name != "float":
         return values_of(present).astype(np.int64), nothing, nothing
-    ticks = _iso_ticks(present) if time.name == "iso8601" else _weekday_ticks(present)
-    return None if ticks is None else (ticks, nothing, nothing)
+    if not text:
+        return _scaled(values_of(present).astype(np.float64), time.scale)
+    if time.name in ("iso8601", "weekday"):
+        ticks, readable = _calendar_ticks(present, _ISO if time.name == "iso8601" else _WEEKDAY)
+        return ticks, nothing, ~readable
+    numbers, readable = _odd_numbers(present)
+    ticks, infinite, too_large = _scaled(numbers, time.scale)
+    if time.name == "integer":
+        ticks, too_large = _exact(present, numbers)
+    return ticks, infinite & readable, too_large | ~readable
+
+
+def _plain_ticks(texts: pa.Array, time: TimeFormat) -> NDArray[np.int64] | None:
+    """Read texts all at once; None if one of them is not plain, arbitrary where there is nothing."""
+    if time.name == "integer":
+        whole = _cast(texts, pa.int64())
+        hexadecimal = whole is not None and pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
+        return None if whole is None or hexadecimal else values_of(whole).astype(np.int64)
+    if time.name == "float":
+        numbers = _plain_numbers(texts)
+        if numbers is None:
+            return None
+        ticks, infinite, unreadable = _scaled(np.where(absent_in(texts), 0.0, numbers), time.scale)
+        return None if infinite.any() or unreadable.any() else ticks
+    if time.name == "iso8601":
+        for zone in (None, "UTC"):
+            instants = _cast(texts, pa.timestamp("us", zone))
+            if instants is not None:
+                return values_of(instants.cast(pa.int64())).astype(np.int64)
+    return None
+
+
+def _cast(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    try:
+        texts[:_PROBE_ROWS].cast(kind)
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _plain_numbers(texts: pa.Array) -> NDArray[np.float64] | None:
+    """Read texts all at once; None if one of them is no finite number, arbitrary where there is nothing."""
+    numbers = _cast(texts, pa.float64())
+    if numbers is None:
+        return None
+    values = values_of(numbers).astype(np.float64)
+    return values if np.isfinite(values[~absent_in(texts)]).all() else None
+
+
+def _odd_numbers(texts: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read trimmed texts one by one: the numbers, and which texts are one; nan is."""
+    odd = [text if text is not None and _NUMBER.fullmatch(text) else None for text in texts.to_pylist()]
+    numbers = np.array([math.nan if text is None else float(text) for text in odd], np.float64)
+    return numbers, np.array([text is not None for text in odd], np.bool_)
 
 
 def _scaled(numbers: NDArray[np.float64], scale: float) -> _Found:
@@ -103,52 +152,40 @@ def _scaled(numbers: NDArray[np.float64], scale: float) -> _Found:
     return np.where(fits, floors, 0.0).astype(np.int64), infinite, ~fits & ~infinite
 
 
-def _whole_ticks(texts: pa.Array) -> _Found | None:
-    if not _all_match(texts, _WHOLE, _NOT_FINITE):
-        return None
-    infinite = ~_matches(texts, _WHOLE)
-    ticks = np.zeros(len(texts), np.int64)
-    ticks[~infinite] = values_of(texts.filter(from_numpy(~infinite)).cast(pa.int64()))
-    return ticks, infinite, np.zeros(len(texts), np.bool_)
+def _exact(texts: pa.Array, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Cut numbers to whole ones, exactly beyond 2^53 too; and which of the finite ones have no room in 64 bits."""
+    ticks = [
+        math.floor(Decimal(text)) if abs(number) < 2.0**64 else 0 if math.isnan(number) else 2**64
+        for text, number in zip(texts.to_pylist(), numbers.tolist(), strict=True)
+    ]
+    fits = [-(2**63) <= tick < 2**63 for tick in ticks]
+    whole = np.array([tick if fit else 0 for tick, fit in zip(ticks, fits, strict=True)], np.int64)
+    return whole, ~np.array(fits, np.bool_) & np.isfinite(numbers)
 
 
-def _iso_ticks(texts: pa.Array) -> NDArray[np.int64] | None:
-    local, zoned = _matches(texts, _LOCAL), _matches(texts, _ZONED)
-    if not np.all(local | zoned):
-        return None
-    ticks = np.zeros(len(texts), np.int64)
-    for where, zone in ((local, None), (zoned, "UTC")):
-        found = _instants(texts.filter(from_numpy(where)), zone)
-        if found is None:
-            return None
-        ticks[where] = found
-    return ticks
+def _calendar_ticks(texts: pa.Array, pattern: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Microseconds since 1970 of trimmed texts of this pattern, and which are of it and in the calendar."""
+    parts = pc.extract_regex(texts, pattern)
+    names = {field.name for field in parts.type}
 
+    def number(name: str, width: int = 0) -> NDArray[np.int64]:
+        if name not in names:
+            return np.zeros(len(texts), np.int64)
+        digits = pc.utf8_slice_codeunits(pc.struct_field(parts, name), 0, width or None)
+        digits = pc.utf8_rpad(digits, max(1, width), "0")  # a part that is not there is zero
+        return values_of(digits.cast(pa.int64())).astype(np.int64)
 
-def _weekday_ticks(texts: pa.Array) -> NDArray[np.int64] | None:
-    """Put the parts in the order of ISO 8601; the name of the day says nothing more."""
-    parts = pc.extract_regex(texts, _WEEKDAY)
-    if parts.null_count:
-        return None
-    month, day_and_clock, zone, year = (pc.struct_field(parts, name) for name in ("month", "clock", "zone", "year"))
-    numbers = from_texts([f"-{place:02d}-" for place in range(1, 13)])
-    month = numbers.take(pc.index_in(month, value_set=from_texts(_MONTHS)))
-    nothing_between = from_texts([""]).take(from_numpy(np.zeros(len(texts), np.int64)))
-    return _instants(pc.binary_join_element_wise(year, month, day_and_clock, zone, nothing_between), "UTC")
-
-
-def _instants(texts: pa.Array, zone: str | None) -> NDArray[np.int64] | None:
-    """Microseconds since 1970; None if a date is not in the calendar."""
-    try:
-        instants = texts.cast(pa.timestamp("us", zone))
-    except pa.ArrowInvalid:
-        return None
-    return values_of(instants.cast(pa.int64())).astype(np.int64)
-
-
-def _matches(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    return truths_of(pc.match_substring_regex(texts, pattern))
-
-
-def _all_match(texts: pa.Array, *patterns: str) -> bool:
-    return bool(np.all(np.any([_matches(texts, pattern) for pattern in patterns], axis=0)))
+    year, month, day, hour, minute, second = map(number, ("year", "month", "day", "hour", "minute", "second"))
+    if "name" in names:
+        named = pc.index_in(pc.utf8_lower(pc.struct_field(parts, "name")), value_set=from_texts(_MONTHS))
+        month = values_of(named).astype(np.int64) + 1
+    fraction = number("fraction", 6)
+    zone = 3600 * number("zone_hours") + 60 * number("zone_minutes") + number("zone_seconds")
+    east = np.where(one_of(pc.struct_field(parts, "sign"), ("-",)), -zone, zone)
+    first = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    days, length = first.astype("datetime64[D]"), (first + 1).astype("datetime64[D]") - first.astype("datetime64[D]")
+    midnight = (hour == 24) & (minute == 0) & (second == 0) & (fraction == 0)
+    readable = ~absent_in(parts) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= length.astype(np.int64))
+    readable &= ((hour < 24) | midnight) & (minute < 60) & (second < 60)
+    seconds = 86400 * (days.astype(np.int64) + day - 1) + 3600 * hour + 60 * minute + second - east
+    return np.where(readable, 10**6 * seconds + fraction, 0), readable

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.data.arrow import values_of
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 
 __all__ = ["SIZES", "TickFacts", "TimeFormat", "find_time_format", "seconds", "ticks_per_second"]
 
@@ -23,16 +23,14 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 _ISO = re.compile(
     r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?\s?(Z|UTC|[+-]\d\d(:?\d\d)?)?)?\s*", re.IGNORECASE
 )
-_WEEKDAY = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d? \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
+_WEEKDAY = re.compile(r"\s*[a-z]{3} +[a-z]{3} +\d\d? +\d\d?:\d\d?:\d\d? +[+-]\d\d(:?\d\d)? +\d{4}\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeFormat:
-    """How one value becomes a tick: the SQL that does it, and how many ticks make a second."""
+    """How one value becomes a tick: by which form it is read, and how many ticks make a second."""
 
-    name: str
-    tick_sql: str  # from column `time`; null where the value cannot be read
-    finite_sql: str = "true"  # false for NaN and infinity
+    name: Literal["integer", "float", "iso8601", "weekday", "timestamp"]
     ticks_per_second: int | None = None  # None: to be told from the size of the numbers
     scale: float = 1.0  # ticks in one unit of a floating number
 
@@ -41,19 +39,22 @@ def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
     """Recognise the format by which most of the first values can be read; the whole column is held to it."""
     kind = sample.type
     if pa.types.is_integer(kind):
-        return TimeFormat("integer", "try_cast(time as bigint)")
+        return TimeFormat("integer")
     if pa.types.is_floating(kind):
-        values = values_of(sample.drop_null()).astype(np.float64)
-        return _float_format("time", values, "isfinite(time)")
+        return _float_format(values_of(sample.drop_null()).astype(np.float64))
     texts = [text for text in sample.drop_null().to_pylist() if text.strip()]
-    counts = {kind: sum(map(bool, map(test.fullmatch, texts))) for kind, test in _TESTS.items()}
-    best = max(counts, key=lambda kind: counts[kind])
+    counts = {form: sum(map(bool, map(test.fullmatch, texts))) for form, test in _TESTS.items()}
+    best = max(counts, key=lambda form: counts[form])
     if texts and counts[best] == 0:
         raise InvalidInput(
             f"Column `{column}` of {name} holds no time that can be read (first: {texts[0][:40]!r}); expected "
-            "seconds, ISO 8601 or `Tue Apr 03 18:00:07 +0000 2012`. Name another with --time."
+            f"seconds, ISO 8601 or `Tue Apr 03 18:00:07 +0000 2012`. Name another with {option('time')}."
         )
-    return _text_format(best, texts)
+    if best != "float":
+        return TimeFormat(best, ticks_per_second=10**6)
+    if all(_WHOLE.fullmatch(text) for text in texts if text.strip()[-1:].isdigit()):
+        return TimeFormat("integer")
+    return _float_format(np.array([float(text) for text in texts if _NUMBER.fullmatch(text)], np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +94,16 @@ def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> NDArray[np.int64] | N
     return None if per_second is None else np.floor_divide(ticks, per_second, out=ticks)
 
 
-_TESTS = {"number": _NUMBER, "iso8601": _ISO, "weekday": _WEEKDAY}
+_TESTS: dict[Literal["float", "iso8601", "weekday"], re.Pattern[str]] = {
+    "float": _NUMBER,
+    "iso8601": _ISO,
+    "weekday": _WEEKDAY,
+}
 
 
-def _text_format(kind: str, texts: Sequence[str]) -> TimeFormat:
-    if kind == "iso8601":
-        return TimeFormat(kind, "epoch_us(try_cast(time as timestamptz))", ticks_per_second=10**6)
-    if kind == "weekday":
-        return TimeFormat(kind, "epoch_us(try_strptime(time, '%a %b %d %H:%M:%S %z %Y'))", ticks_per_second=10**6)
-    number = "try_cast(time as double)"
-    finite = f"coalesce(isfinite({number}), true)"
-    if all(_WHOLE.fullmatch(text) for text in texts if text.strip()[-1:].isdigit()):
-        # A stray fraction is cut, because casting it would round; whole numbers stay exact beyond 2^53.
-        whole, cut = "try_cast(time as bigint)", f"try_cast(floor({number}) as bigint)"
-        tick = f"case when {number} = floor({number}) then {whole} else {cut} end"
-        return TimeFormat("integer", tick, finite)
-    values = np.array([float(text) for text in texts if _NUMBER.fullmatch(text)], np.float64)
-    return _float_format(number, values, finite)
-
-
-def _float_format(number: str, sample: NDArray[np.float64], finite: str) -> TimeFormat:
+def _float_format(sample: NDArray[np.float64]) -> TimeFormat:
     """From a floating number of seconds (or of the unit its size tells) to whole microseconds."""
-    scale = 1e6 / _magnitude_unit(sample[np.isfinite(sample)])
-    return TimeFormat("float", f"try_cast(floor({number} * {scale:e}) as bigint)", finite, 10**6, scale)
+    return TimeFormat("float", 10**6, scale=1e6 / _magnitude_unit(sample[np.isfinite(sample)]))
 
 
 def _magnitude_unit(values: NDArray[np.float64]) -> int:

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from entropie.data.arrow import from_numpy, values_of
-from entropie.data.encoding import reason_code, settle
 from entropie.data.events import Found, IngestReport, ingest_report
 from entropie.data.filter import nobody_active, user_hashes
 from entropie.data.rejects import Rejects
+from entropie.data.rules import reason_code, settle
 from entropie.data.times import SIZES, TickFacts, ticks_per_second
 from entropie.engine.spark.people import gather_people
 from entropie.engine.spark.plans import shuffling

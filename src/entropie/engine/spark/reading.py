@@ -14,11 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.data.arrow import from_numpy, from_texts, values_of
-from entropie.data.classify import classify
-from entropie.data.encoding import Rules, is_text, reason_of
+from entropie.data.classify import classify_rows
 from entropie.data.events import Opened, open_events, recognise_times
 from entropie.data.files import combined_digest
 from entropie.data.rejects import Rejects
+from entropie.data.rules import Rules, is_text, reason_of
 from entropie.data.tables import Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.times import TimeFormat
 from entropie.engine.spark.session import SAME_PATH, failures
@@ -373,7 +373,7 @@ class _Judged:
 
     def rows(self, batch: pa.RecordBatch, order: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """The usable rows of a batch of the normal types."""
-        verdicts = classify(batch, self.rules, self.name)
+        verdicts = classify_rows(batch, self.rules)
         codes, counts = np.unique(verdicts.reasons, return_counts=True)
         self.counts.update({int(code): int(count) for code, count in zip(codes, counts, strict=True) if code})
         kept = verdicts.reasons == 0

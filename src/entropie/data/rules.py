@@ -1,21 +1,18 @@
-"""What encoding must agree on, in whatever way it is done: why a row is left out, and what comes of the rest."""
+"""What a row is held to: the reasons to exclude one, which of them speak against the file, and how many are allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from entropie.data.rejects import NOT_UTF8, Rejects
 from entropie.data.times import TimeFormat
 from entropie.errors import InvalidInput
 
-__all__ = ["NO_USER", "NULLS", "NULL_TIMES", "Encoded", "Rules", "is_text", "reason_code", "reason_of", "settle"]
+__all__ = ["NULLS", "NULL_TIMES", "REASONS", "Rules", "is_text", "reason_code", "reason_of", "settle"]
 
-NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
 # What spreadsheets and databases write for "nothing"; NaN among times is named as such.
 NULL_TIMES = ("", "\\N", "NULL", "null", "None", "NaT")
 NULLS = (*NULL_TIMES, "NaN", "nan")
@@ -24,7 +21,8 @@ _DIRTY = (
     *("line break in an id", NOT_UTF8, "unreadable rating"),
 )
 _EXCLUDED = ("rating below the minimum", "no item recorded")
-_REASONS = ("", *_DIRTY, *_EXCLUDED)
+REASONS = (*_DIRTY, *_EXCLUDED)
+"""Why a row is not used; a row with several faults has the first of them. Its number counts from 1, 0 is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +35,14 @@ class Rules:
     max_dirty_share: float = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """One row per row stored: codes in order of the ids, ticks, and the ids themselves."""
-
-    rows: int  # read, whether stored or left out on the way
-    users: NDArray[np.uint32]  # NO_USER where the row was dropped
-    items: NDArray[np.uint32]
-    ticks: NDArray[np.int64]  # empty without a time
-    user_ids: pa.Array
-    item_ids: pa.Array
-
-
 def reason_code(reason: str) -> int:
-    """Number a reason; 0 is none."""
-    return _REASONS.index(reason)
+    """Number a reason."""
+    return REASONS.index(reason) + 1
 
 
 def reason_of(code: int) -> str:
     """Name the reason that has this number."""
-    return _REASONS[code]
+    return REASONS[code - 1]
 
 
 def is_text(schema: pa.Schema, role: str) -> bool:
@@ -70,9 +56,9 @@ def settle(counts: Mapping[int, int], rules: Rules, rejects: Rejects) -> int:
     rows = sum(counts.values()) + rejects.dirty.total() + rejects.excluded.total()
     for code, count in sorted(counts.items()):
         if 0 < code <= len(_DIRTY):
-            rejects.dirty[_REASONS[code]] += count
+            rejects.dirty[reason_of(code)] += count
         elif code:
-            rejects.excluded[_REASONS[code]] += count
+            rejects.excluded[reason_of(code)] += count
     rejects.check_share(rows, rules.max_dirty_share)
     if rows == rejects.dirty.total() + rejects.excluded.total():
         raise InvalidInput(
