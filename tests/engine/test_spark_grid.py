@@ -27,6 +27,7 @@ from entropie.attack.matchers.pitman_yor import first_settings
 from entropie.attack.measured import Models
 from entropie.data.split import Split, halves_of, split_traces
 from entropie.data.traces import Traces
+from entropie.engine import pipeline
 from entropie.engine.local import LocalEngine
 from entropie.engine.spark import blocks as cluster_blocks
 from entropie.engine.spark import exchange, statistics
@@ -246,7 +247,7 @@ class Spread:
         for attack, spec in enumerate(self.specs):
             short = job.short(spec.matcher)
             plain = (np.zeros(int(short), np.int64), 0)
-            scales.append(cells._Scale(units[job.model_of(attack)], *(plain if short else found.get(attack, plain))))
+            scales.append(pipeline.Scale(units[job.model_of(attack)], *(plain if short else found.get(attack, plain))))
         return scales
 
     def _each(self, make: Task, boxes: Sequence[Box]) -> list[Box]:
@@ -311,7 +312,7 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
     with (
         mock.patch.object(scoring, "MAX_VALUES", values or scoring.MAX_VALUES),
         mock.patch.object(scoring, "PILOT_VALUES", tried),
-        mock.patch.object(cells, "_PILOT_VALUES", tried),
+        mock.patch.object(pipeline, "PILOT_VALUES", tried),
         mock.patch.object(cluster_blocks, "LARGEST_BOX", data.draw(st.sampled_from([1 << 23, 300]), label="a box")),
     ):
         expected = on_one_machine(split, specs, seed)

@@ -1,25 +1,36 @@
-"""The engine of one machine: everybody in one process, attacked by threads."""
+"""The engine of one machine: everybody in one process, attacked by threads.
+
+Everybody is one block where memory allows: then items number the features, and no key is looked up. Otherwise people go
+through the pipeline block by block, and rows are made anew for each block when its turn comes.
+"""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.chance import by_content, exchanged_targets
-from entropie.attack.matchers import matcher
+from entropie.attack.index import Extent, Units
+from entropie.attack.keyed import KeyedRows
+from entropie.attack.matchers import Matcher, Population, matcher
 from entropie.attack.measured import Models
+from entropie.attack.partial import Partial, merge_users
+from entropie.attack.scoring import AttackOutcome, core_count, law_size, needs_atoms, pilot_size
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.data.split import Split, first_events
 from entropie.data.traces import Traces
+from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Measures, measure_outcome
+from entropie.measures.summary import measure_outcome
 from entropie.plan.attacks import AttackSpec, Training
 from entropie.plan.execution import Attacked, Outcome, executed
+from entropie.plan.grid import Grid
 from entropie.plan.plan import Plan
 from entropie.request import Run
 
@@ -53,8 +64,10 @@ class LocalEngine:
             self.run.progress(spec.stage, 0.0)
             if models is None or made != (spec.matcher, spec.training):
                 made, models = (spec.matcher, spec.training), None  # the last models go before the next are made
-                models = Models.of(spec.matcher, self._training(spec.training), self.split.target)
-            measures = self._measured(models, spec)
+                models = self._models(plan, spec)
+            outcome = self._outcome(models, spec)
+            users, run = self.split.train.users, self.run
+            measures = measure_outcome(outcome, users=users, seed=run.seed, replicates=run.replicates)
             results.append(Attacked(measures, time.perf_counter() - begun))
         return results
 
@@ -78,13 +91,88 @@ class LocalEngine:
             return self.split.train
         return self.split.target if training == "target" else first_events(self.split.train, training)
 
-    def _measured(self, models: Models, spec: AttackSpec) -> Measures:
-        run, pilot = self.run, self.order
+    def _models(self, plan: Plan, spec: AttackSpec) -> Models | ModelsInBlocks:
+        train, target, by = self._training(spec.training), self.split.target, matcher(spec.matcher)
+        if plan.grid.cells == 1 or (plan.single and by.first_by_visit):
+            return Models.of(spec.matcher, train, target)
+        bounds = [np.searchsorted(self.split.users, cut) for cut in (plan.grid.users, plan.grid.targets)]
+        return ModelsInBlocks.of(by, train, target, Grid.of(*bounds))
+
+    def _outcome(self, models: Models | ModelsInBlocks, spec: AttackSpec) -> AttackOutcome:
+        pilot = self.order
         if spec.shuffled:
-            exchanged = exchanged_targets(self.split, run.seed, self.order)
+            exchanged = exchanged_targets(self.split, self.run.seed, self.order)
             models = models.exchanged(exchanged)
             now_at = np.empty_like(exchanged)
             now_at[exchanged] = np.arange(exchanged.size)
             pilot = now_at[self.order]  # the same targets, where they stand now
-        outcome = models.attack(run, stage=spec.stage, pilot=pilot)
-        return measure_outcome(outcome, users=self.split.train.users, seed=run.seed, replicates=run.replicates)
+        return models.attack(self.run, stage=spec.stage, pilot=pilot)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelsInBlocks:
+    """A matcher's work on people in blocks: rows of users are made when they are needed, those of targets are kept.
+
+    People are numbered by their place, and `grid` cuts these numbers.
+    """
+
+    by: Matcher
+    train: Traces
+    population: Population
+    grid: Grid
+    units: Units
+    targets: KeyedRows
+
+    @classmethod
+    def of(cls, by: Matcher, train: Traces, target: Traces, grid: Grid) -> ModelsInBlocks:
+        """Learn what is known of everybody, and how large scores may be."""
+        population = by.population(train, target)
+        extent, parts = Extent(), []
+        for begin, end in itertools.pairwise(grid.users):
+            people = np.arange(begin, end)
+            parts.append(by.target_keys(*_dense(target.take(people), population)))
+            extent = extent.merge(extent_of(by, by.user_keys(*_dense(train.take(people), population)), parts[-1]))
+        return cls(by, train, population, grid, extent.units(), KeyedRows.concat(parts))
+
+    def exchanged(self, order: NDArray[np.int64]) -> ModelsInBlocks:
+        """Give user i the target of user order[i]."""
+        return replace(self, targets=self.targets.take(order))
+
+    def attack(self, run: Run, *, stage: str = "", pilot: NDArray[np.int64]) -> AttackOutcome:
+        """Score all users for all targets; `pilot` is the order in which targets are tried beforehand."""
+        run.progress(stage, 0.0)
+        everybody, blocks = self.targets.rows, self.grid.user_blocks
+        genuine, values, scale = self._genuine(), law_size(everybody), Scale.plain(self.units)
+        if needs_atoms(everybody, everybody):
+            first = self._asked(np.sort(pilot[: pilot_size(everybody)]), genuine)
+            tried = [pilot_cell(self._users(block), first, self.units) for block in range(blocks)]
+            scale = scale_of(self.units, tried, values)
+        asked = [self._asked(np.arange(*ends), genuine) for ends in itertools.pairwise(self.grid.targets)]
+        held: list[list[Partial]] = [[] for _ in asked]
+        for block in range(blocks):
+            users = self._users(block)
+            for place, targets in enumerate(asked):
+                run.progress(stage, (block * len(asked) + place) / self.grid.cells)
+                held[place].append(cell(users, targets, scale, max_values=values, threads=core_count(run.threads)))
+                held[place] = [merge_users(held[place], self.units.tolerance)]
+        return outcome(scale, [result for (result,) in held])
+
+    def _genuine(self) -> NDArray[np.int64]:
+        everybody = map(self._users, range(self.grid.user_blocks))
+        return np.concatenate(
+            [own_scores(users.rows, self.targets.take(users.people), self.units) for users in everybody]
+        )
+
+    def _users(self, block: int) -> Known:
+        people = np.arange(self.grid.users[block], self.grid.users[block + 1])
+        return Known(people, self.by.user_keys(*_dense(self.train.take(people), self.population)))
+
+    def _asked(self, people: NDArray[np.int64], genuine: NDArray[np.int64]) -> Asked:
+        return Asked(people, genuine[people], self.targets.take(people))
+
+
+def _dense(traces: Traces, population: Population) -> tuple[Traces, NDArray[np.uint32], Population]:
+    """Number the items of a block in their order: the traces, the codes behind the numbers, what is known of them."""
+    codes, local = np.unique(traces.items, return_inverse=True)
+    dense = Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times)
+    return dense, codes, population.cut(codes)

@@ -3,8 +3,7 @@
     blocks --models--> user rows, target rows --own scores--> targets --cells--> laws, results of targets
                                                                    --merged over user blocks--> measured, one task each
 
-A cell is one user block against one target block: one call of `score_block`, the function that runs on one machine too.
-All sums are whole numbers, so that no cut into blocks and no order of merging changes a bit of the result.
+The steps themselves are those of `entropie.engine.pipeline`; here is who does them where, and what travels in between.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropie.attack.index import Extent, Units, arrange, build_index, genuine_scores
-from entropie.attack.keyed import KeyedRows, match_keys
+from entropie.attack.index import Extent, Units
+from entropie.attack.keyed import KeyedRows
 from entropie.attack.matchers import matcher
-from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
-from entropie.attack.scoring import atoms_of, law_size, level_hint, needs_atoms, outcome_of, pilot_size, score_block
+from entropie.attack.partial import LawPart, Partial, merge_laws, merge_users
+from entropie.attack.scoring import law_size, needs_atoms, pilot_size
+from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
 from entropie.engine.spark.blocks import opened_block, pieces
 from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened, replicated
 from entropie.engine.spark.plans import Kept
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["Job", "attack_blocks"]
 
 _USERS, _TARGETS, _EXTENT, _PILOT = range(4)
-_CANDIDATES = 2  # the second best tells how clear the best is
-_PILOT_VALUES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +100,6 @@ class Job:
         return law_size(self.people)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """What is known of an attack's scores before they are counted: their unit, frequent values, a level to begin at."""
-
-    units: Units
-    atoms: NDArray[np.int64]
-    level: int
-
-
 def attack_blocks(blocks: DataFrame, job: Job, progress: Progress) -> list[Attacked]:
     """Run the attacks of a job together on blocks as `block_boxes` makes them, gathered by user block."""
     kept = Kept()
@@ -144,8 +133,7 @@ def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: Job) -> Iterator[Box
         users = by.user_keys(block.training(training), block.codes, population)
         targets = by.target_keys(block.target, block.codes, population)
         yield from _row_boxes(model * blocks + own, _USERS, own << 32, users, (block.people,))
-        extent = Extent.of_users(users, users.term).merge(Extent.of_targets(targets, targets.term))
-        extent = extent.merge(Extent(weight=by.largest_weight))
+        extent = extent_of(by, users, targets)
         yield Box(model, _EXTENT, own, (extent.weight, extent.target, extent.penalty, extent.size))
         for attack in job.attacks_of(model):
             labels = block.labels if job.specs[attack].shuffled else block.people
@@ -174,6 +162,16 @@ def _joined(boxes: Sequence[Box], columns: int) -> tuple[list[NDArray[np.int64]]
     """Put rows together from their boxes, and the columns beside them."""
     beside = [np.concatenate([box.arrays[place] for box in boxes]) for place in range(columns)]
     return beside, KeyedRows.concat([KeyedRows(*box.arrays[columns:]) for box in boxes])
+
+
+def _known(boxes: Sequence[Box]) -> Known:
+    (people,), rows = _joined(boxes, 1)
+    return Known(people, rows)
+
+
+def _asked(boxes: Sequence[Box]) -> Asked:
+    (labels, genuine), rows = _joined(boxes, 2)
+    return Asked(labels, genuine, rows)
 
 
 def _units(rows: DataFrame, job: Job) -> list[Units]:
@@ -231,14 +229,13 @@ def _owned(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -
 def _own_boxes(
     attack: int, block: int, candidates: list[Box], asked: list[Box], job: Job, units: list[Units]
 ) -> Iterator[Box]:
-    (people,), users = _joined(candidates, 1)
+    users = _known(candidates)
     (labels, places), targets = _joined(asked, 2)
     order = np.argsort(labels, kind="stable")
     labels, places, targets = labels[order], places[order], targets.take(order)
-    if not np.array_equal(labels, people):
+    if not np.array_equal(labels, users.people):
         raise AssertionError("Every person of a block has one target.")
-    known, wanted = match_keys(users, targets)
-    genuine = genuine_scores(known, wanted, users.term, targets.term, units[job.model_of(attack)])
+    genuine = own_scores(users.rows, targets, units[job.model_of(attack)])
     home = job.grid.target_block(labels)
     for number in np.unique(home):
         chosen = np.flatnonzero(home == number)
@@ -251,12 +248,11 @@ def _own_boxes(
         yield from _row_boxes(attack, _PILOT, block << 32, targets.take(pilot), (labels[pilot], genuine[pilot]))
 
 
-def _scales(users: DataFrame, owned: DataFrame, job: Job, units: list[Units]) -> list[_Scale]:
+def _scales(users: DataFrame, owned: DataFrame, job: Job, units: list[Units]) -> list[Scale]:
     """Find the frequent values of every attack's scores from the pilot's targets against everybody."""
     mine = [units[job.model_of(attack)] for attack in range(len(job.specs))]
-    zero = np.zeros(1, np.int64)
     short = [job.short(spec.matcher) for spec in job.specs]
-    plain = [_Scale(unit, zero if one else np.empty(0, np.int64), 0) for unit, one in zip(mine, short, strict=True)]
+    plain = [Scale.short(unit) if one else Scale.plain(unit) for unit, one in zip(mine, short, strict=True)]
     if not job.pilot or all(short):
         return plain
     blocks = job.grid.user_blocks
@@ -274,36 +270,9 @@ def _scales(users: DataFrame, owned: DataFrame, job: Job, units: list[Units]) ->
     )
     found = {row["attack"]: (np.frombuffer(bytes(row["atoms"]), np.int64), row["level"]) for row in rows.collect()}
     return [
-        scale if one else _Scale(scale.units, *found[attack])
+        scale if one else Scale(scale.units, *found[attack])
         for attack, (scale, one) in enumerate(zip(plain, short, strict=True))
     ]
-
-
-def _scored(
-    people: NDArray[np.int64],
-    users: KeyedRows,
-    labels: NDArray[np.int64],
-    genuine: NDArray[np.int64],
-    targets: KeyedRows,
-    scale: _Scale,
-    *,
-    candidates: int,
-    max_values: int,
-) -> Partial:
-    """Score a block of users for a block of targets: what a cell is."""
-    known, wanted = match_keys(users, targets)
-    index, asked = build_index(
-        known,
-        wanted,
-        units=scale.units,
-        genuine=genuine,
-        penalty=users.term,
-        sizes=targets.term,
-        people=people,
-        ids=labels,
-    )
-    index = replace(index, atoms=scale.atoms)
-    return score_block(index, arrange(index, asked), candidates=candidates, max_values=max_values, level=scale.level)
 
 
 def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
@@ -312,11 +281,8 @@ def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Unit
     if not asked:
         return
     attack, block = divmod(asked[0].key, job.grid.user_blocks)
-    (people,), users = _joined([box for box in boxes if box.side == _USERS], 1)
-    (labels, genuine), targets = _joined(asked, 2)
-    scale = _Scale(units[job.model_of(attack)], np.empty(0, np.int64), 0)
-    found = _scored(people, users, labels, genuine, targets, scale, candidates=1, max_values=_PILOT_VALUES)
-    yield Box(attack, 0, block, (found,))
+    users = _known([box for box in boxes if box.side == _USERS])
+    yield Box(attack, 0, block, (pilot_cell(users, _asked(asked), units[job.model_of(attack)]),))
 
 
 def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[pa.RecordBatch]:
@@ -324,17 +290,14 @@ def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Uni
     if not boxes:
         return
     attack = boxes[0].key
-    unit = units[job.model_of(attack)]
-    merged = merge_users([box.arrays[0] for box in boxes], unit.tolerance)
-    atoms = atoms_of(unit, merged)
-    level = level_hint(merged, job.max_values, atoms)
+    scale = scale_of(units[job.model_of(attack)], [box.arrays[0] for box in boxes], job.max_values)
+    columns = (attack, pa.int32()), (scale.atoms.tobytes(), pa.binary()), (scale.level, pa.int32())
     yield pa.RecordBatch.from_arrays(
-        [pa.array([attack], pa.int32()), pa.array([atoms.tobytes()], pa.binary()), pa.array([level], pa.int32())],
-        names=["attack", "atoms", "level"],
+        [pa.array([value], kind) for value, kind in columns], names=["attack", "atoms", "level"]
     )
 
 
-def _cells(users: DataFrame, owned: DataFrame, job: Job, scales: list[_Scale]) -> DataFrame:
+def _cells(users: DataFrame, owned: DataFrame, job: Job, scales: list[Scale]) -> DataFrame:
     """The grid: cell (model, i, j) holds user block i and target block j of every attack that uses the model."""
     blocks, splits = job.grid.user_blocks, job.grid.target_blocks
     candidates = replicated(users, f"transform(sequence(0, {splits - 1}), j -> key * {splits} + j)")
@@ -350,7 +313,7 @@ def _cells(users: DataFrame, owned: DataFrame, job: Job, scales: list[_Scale]) -
     return met.mapInArrow(in_boxes(partial(_cell, job=job, scales=scales)), SCHEMA)
 
 
-def _cell(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) -> Iterator[Box]:
+def _cell(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[Box]:
     """Score one cell; its law goes to its attack (side 0), its targets to their block (side 1)."""
     boxes = list(in_order(opened(batches)))
     if not boxes or boxes[0].side != _USERS:
@@ -358,21 +321,19 @@ def _cell(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) 
     blocks, splits = job.grid.user_blocks, job.grid.target_blocks
     rest, split = divmod(boxes[0].key, splits)
     block = rest % blocks
-    (people,), users = _joined([box for box in boxes if box.side == _USERS], 1)
+    users = _known([box for box in boxes if box.side == _USERS])
     for side in sorted({box.side for box in boxes} - {_USERS}):
         begun = time.perf_counter()
         attack = side - 1
-        (labels, genuine), targets = _joined([box for box in boxes if box.side == side], 2)
-        candidates = min(_CANDIDATES, job.people)
-        found = _scored(
-            people, users, labels, genuine, targets, scales[attack], candidates=candidates, max_values=job.max_values
-        )
-        yield Box(len(job.specs) * splits + attack, 0, block * splits + split, (found.law, time.perf_counter() - begun))
-        bare = replace(found, law=LawPart.empty(scales[attack].atoms.size, job.max_values))
+        asked = _asked([box for box in boxes if box.side == side])
+        scored = cell(users, asked, scales[attack], max_values=job.max_values)
+        seconds = time.perf_counter() - begun
+        yield Box(len(job.specs) * splits + attack, 0, block * splits + split, (scored.law, seconds))
+        bare = replace(scored, law=LawPart.empty(scales[attack].atoms.size, job.max_values))
         yield Box(attack * splits + split, 1, block, (bare,))
 
 
-def _measured(cells: DataFrame, job: Job, scales: list[_Scale]) -> DataFrame:
+def _measured(cells: DataFrame, job: Job, scales: list[Scale]) -> DataFrame:
     """Merge results of targets over user blocks, then measure every attack in one task."""
     splits, attacks = job.grid.target_blocks, len(job.specs)
     merged = gathered(cells, attacks * (splits + 1)).mapInArrow(
@@ -384,7 +345,7 @@ def _measured(cells: DataFrame, job: Job, scales: list[_Scale]) -> DataFrame:
     )
 
 
-def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) -> Iterator[Box]:
+def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[Box]:
     """One attack's laws, merged as they come; or one target block's results, merged over user blocks."""
     splits = job.grid.target_blocks
     law: LawPart | None = None
@@ -405,7 +366,7 @@ def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_S
         yield Box(attack, 1, split, (merge_users(held, scales[attack].units.tolerance),))
 
 
-def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[_Scale]) -> Iterator[pa.RecordBatch]:
+def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[pa.RecordBatch]:
     """Everything of one attack, as one machine would have it, measured by the same function."""
     boxes = list(in_order(opened(batches)))
     if not boxes:
@@ -413,8 +374,9 @@ def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[
     attack = boxes[0].key
     law, seconds = boxes[0].arrays
     results = [box.arrays[0] for box in boxes[1:]]
-    outcome = outcome_of(scales[attack].units, scales[attack].atoms, replace(merge_partials(results), law=law))
-    measures = measure_outcome(outcome, users=job.people, seed=job.seed, replicates=job.replicates)
+    measures = measure_outcome(
+        outcome(scales[attack], results, law), users=job.people, seed=job.seed, replicates=job.replicates
+    )
     yield pa.RecordBatch.from_arrays(
         [
             pa.array([attack], pa.int32()),
