@@ -7,9 +7,10 @@ All digits are in the JSON documents.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Protocol
 
-__all__ = ["bits", "count", "digits", "interval", "percent", "plural", "points", "seconds", "size", "stated"]
+__all__ = ["bits", "count", "digits", "interval", "listed", "percent", "plural", "points", "seconds", "size", "stated"]
 
 _PERCENT = "\N{NO-BREAK SPACE}%"
 _TIE = 12
@@ -65,6 +66,16 @@ def plural(number: int, noun: str, more: str | None = None) -> str:
     ('1 person', '1,511 people', '2 events')
     """
     return f"{count(number)} {noun if number == 1 else more or f'{noun}s'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas and a last `and`.
+
+    >>> listed(["age"]), listed(["age", "sex", "income"])
+    ('age', 'age, sex and income')
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def digits(value: float, significant: int = 3) -> str:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.mitigate import attributes as levers
+from entropie.mitigate import attributes as module
 from entropie.mitigate.attribute_table import BinRule, read_attributes, round_width, rule_of
 from entropie.mitigate.attributes import attributes, group_risk, group_sizes
 from entropie.schemas import schema
@@ -50,7 +50,7 @@ def test_sets_by_counting(rows):
         assert risk.bits == pytest.approx(entropy(values), abs=1e-9)
         assert risk.unique_share == pytest.approx(sum(counts[v] == 1 for v in values) / n)
         assert risk.small_share == pytest.approx(sum(counts[v] < 10 for v in values) / n)
-        assert risk.success == pytest.approx(sum(1.0 / counts[v] for v in values) / n)  # picks anybody of her group
+        assert risk.success == pytest.approx(sum(1.0 / counts[v] for v in values) / n)  # picks anybody of the group
         assert risk.bits_low <= math.log2(n) + 1e-9
         assert risk.bits_high is None or risk.bits_low <= risk.bits_high <= math.log2(n) + 1e-9
 
@@ -106,14 +106,14 @@ def test_group_sizes_whatever_the_number_of_values(seed, columns, values):
 
 
 def test_interval_covers_the_population_as_often_as_it_says():
-    law = 1.0 / np.arange(1, 41)
-    law /= law.sum()
-    truth = float(-(law @ np.log2(law)))
+    shares = 1.0 / np.arange(1, 41)
+    shares /= shares.sum()
+    truth = float(-(shares @ np.log2(shares)))
     rng = np.random.default_rng(6)
     runs, people = 400, 2000
     risks = []
     for _ in range(runs):
-        counts = rng.multinomial(people, law)
+        counts = rng.multinomial(people, shares)
         risks.append(group_risk(("x",), counts[counts > 0], people))
     covered = sum(risk.bits_low <= truth <= risk.bits_high for risk in risks) / runs
     assert abs(covered - 0.95) < 5 * math.sqrt(0.95 * 0.05 / runs)  # z = 5
@@ -175,6 +175,8 @@ def test_few_numbers_and_codes_stay_as_they_are():
             "text": [str(1.5 * (i % 100)) for i in range(200)],  # numbers written as text
         }
     )
+    can = {one.name: one.can_be_banded for one in attributes(table, columns=["kids", "town", "job", "text"]).columns}
+    assert can == {"kids": True, "town": False, "job": False, "text": True}
     kids, towns, job, text = read_attributes(table, ["kids", "town", "job", "text"]).columns
     assert [c.proposed for c in (kids, towns, job)] == [None, None, None]
     assert (kids.numbers is None, towns.numbers is None, job.numbers is None) == (False, True, True)
@@ -280,7 +282,7 @@ def test_coarsening_merges_the_rarest_and_widens_bands():
     found = attributes(pa.table({"job": jobs, "age": ages}), columns=["job", "age"])
     by = {(remedy.action, remedy.column): remedy for remedy in found.remedies}
     merged = by["coarsen", "job"]
-    assert merged.how == "the 2 rarest values, of 5.26% of people, as one"
+    assert merged.how == "merge the 2 rarest values (5.3\N{NO-BREAK SPACE}% of people)"
     other = ["rest" if job in ("king", "pope") else job for job in jobs]
     assert merged.bits_given_up == pytest.approx(entropy(jobs) - entropy(other))
     assert by["coarsen", "age"].how == "bands of 5"
@@ -348,9 +350,9 @@ def test_more_columns_than_orders_can_be_tried_for():
 
 
 def test_too_many_sets_are_refused(monkeypatch):
-    monkeypatch.setattr(levers, "MOST_SETS", 5)
+    monkeypatch.setattr(module, "MOST_SETS", 5)
     table = pa.table({name: [1, 2, 3] for name in "abc"})
-    with pytest.raises(InvalidParameter, match="3 columns make 7 sets of up to 3, more than 5; lower --max-set"):
+    with pytest.raises(InvalidParameter, match="3 columns make 7 sets of up to 3, more than 5; lower `max_set=`"):
         attributes(table, columns=["a", "b", "c"])
     assert len(attributes(table, columns=["a", "b", "c"], max_set=1).sets) == 3
 
@@ -371,8 +373,52 @@ def test_rules_of_bands(text, rule):
     "text", ["age", "age=", "age=0", "age=-3", "age=width:0", "age=width:inf", "age=width:x", "=5", "age=1.5"]
 )
 def test_bad_rules_of_bands(text):
-    with pytest.raises(InvalidParameter, match="--bins must be COLUMN=N"):
+    with pytest.raises(InvalidParameter, match="`bins` must be COLUMN=N"):
         rule_of(text)
+
+
+def test_rules_as_python_writes_them():
+    ages = pa.table({"age": [18 + i % 72 for i in range(720)]})
+    for written, rule in ((10, BinRule(bands=10)), ("width:25", BinRule(width=25.0)), ("exact", BinRule())):
+        plain, same = (attributes(ages, columns=["age"], bins={"age": bins}) for bins in (written, rule))
+        assert plain == same
+    for wrong in (0, True, "ten", "width:", 1.5):
+        with pytest.raises(InvalidParameter, match="`bins` must be a number of bands, 'width:5' or 'exact'"):
+            attributes(ages, columns=["age"], bins={"age": wrong})
+
+
+def spaced(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_bands_are_advised_only_where_they_help():
+    rng = np.random.default_rng(7)
+    ages, codes = rng.integers(18, 90, 2000), rng.permutation(2000) // 2
+    helps = attributes(pa.table({"age": ages, "z": ages % 3}), columns=["age"])
+    assert helps.banded.success < 0.8 * helps.together.success
+    assert spaced(helps.sentences[-1]).startswith("Release bands of 5 (age) instead of the numbers: ")
+    hardly = attributes(pa.table({"age": ages, "code": [f"c{c}" for c in codes]}), columns=["age", "code"])
+    assert 0.8 * hardly.together.success < hardly.banded.success < hardly.together.success
+    assert spaced(hardly.sentences[-1]).startswith("Bands of 5 (age) hardly help: ")
+    much = {"age": ages, "income": 10 * rng.integers(0, 1500, 2000), "job": [f"j{n}" for n in rng.integers(0, 9, 2000)]}
+    most = attributes(pa.table(much), columns=list(much))
+    assert 0.5 < most.banded.success < 0.8
+    assert "instead of the numbers: most people, " in spaced(most.sentences[-1])
+    never = attributes(pa.table({"age": ages}), columns=["age"], bins={"age": "width:1"})
+    assert never.banded.success >= 0.95 * never.together.success  # the tails alone share a band
+    assert "Bands of 1 (age) hardly help: " in never.sentences[-1]
+
+
+def test_it_is_a_few_lines_and_a_file(tmp_path):
+    found = attributes(
+        pa.table({"age": [18 + i % 72 for i in range(720)], "sex": ["f", "m"] * 360}), columns=["age", "sex"]
+    )
+    assert repr(found).splitlines()[0] == "Attributes of 720 people in 2 columns"
+    assert len(repr(found)) < 600
+    assert found._repr_html_().count("<tr>") == 3
+    written = found.write(tmp_path / "new" / "folder")
+    assert written == tmp_path / "new" / "folder" / "attributes.json"
+    assert json.loads(written.read_text(encoding="utf-8")) == json.loads(json.dumps(found.to_json()))
 
 
 def test_bad_input_is_said_in_a_sentence(tmp_path):
@@ -381,11 +427,11 @@ def test_bad_input_is_said_in_a_sentence(tmp_path):
         ({"columns": []}, InvalidParameter, "at least one column"),
         ({"columns": ["a", "a"]}, InvalidParameter, "none of them twice"),
         ({"columns": ["c"]}, InvalidInput, "Column `c` is missing from the table; found: a, b, deep"),
-        ({"columns": ["a"], "id_column": "a"}, InvalidParameter, "leave it out of --columns"),
-        ({"columns": ["a"], "id_column": "b"}, InvalidInput, "names 1 people again"),
+        ({"columns": ["a"], "id_column": "a"}, InvalidParameter, "drop it from `columns=`"),
+        ({"columns": ["a"], "id_column": "b"}, InvalidInput, "repeats 1 people"),
         ({"columns": ["a"], "max_set": 0}, InvalidParameter, "max_set"),
         ({"columns": ["a"], "bins": {"a": BinRule(bands=3)}}, InvalidParameter, "does not hold numbers only"),
-        ({"columns": ["a"], "bins": {"b": BinRule(bands=3)}}, InvalidParameter, "not among --columns"),
+        ({"columns": ["a"], "bins": {"b": BinRule(bands=3)}}, InvalidParameter, "not among `columns=`"),
         ({"columns": ["deep"]}, InvalidInput, "which is no attribute"),
     ]
     for ask, problem, words in cases:

@@ -1,42 +1,54 @@
-"""`attributes`: what a table with one row per person tells about who they are."""
+"""`attributes`: what a table with one row per person says about who they are."""
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, json_option
+from entropie.cli.options import COUNT, FOLDER, Command, json_option, option, quiet_option, verbose_option
+from entropie.words import bits, count, listed, percent, plural
 
 if TYPE_CHECKING:
     from entropie.mitigate.attributes import AttributeRisk, ColumnRisk, GroupRisk, Remedy
 
-_SHOWN_REMEDIES = 6
+_SCREEN = 14  # lines of 25 that the frames of two tables, the foot and the name of a file leave
+_SHOWN_NOTES, _SHOWN_REMEDIES = 2, 3
+_NOT_COVERED = (
+    "Not covered: attackers who know other columns or only know these roughly; what else the table then reveals about "
+    "a person."
+)
+_READING = (
+    "Re-identified: by an attacker who knows these columns of everybody and picks anybody of those who fit. Alone: "
+    "sharing the values with nobody; below 10: with fewer than ten, themselves counted. Population: all those whom "
+    "these people are a sample of; there the bits are a little more, because a sample lacks rare values, and there is "
+    "no upper end where too many are alone. Adds: bits lost when the column alone is dropped; average: the same over "
+    "all orders in which columns become known."
+)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--columns", required=True, metavar="A,B,C", help="Columns that an attacker may know.")
-@click.option(
-    "--id", "id_column", metavar="C", help="Column that holds the person; checked to be different in each row."
-)
-@click.option(
-    "--max-set", type=COUNT, default=3, show_default=True, metavar="N", help="Largest set of columns to show."
-)
-@click.option(
+@option("--columns", required=True, metavar="A,B,C", group="Attacker", help="Columns that an attacker may know.")
+@option("--id", "id_column", metavar="C", group="Input", help="Column that holds the person, once each.")
+@option("--max-set", type=COUNT, default=3, metavar="N", group="Output", help="Largest set of columns to show. [3]")
+@option(
     "--bins",
     multiple=True,
     metavar="C=N",
-    help="Bands to try as a remedy: at most N (age=10), of a width (age=width:5) or none (age=exact). May be repeated. "
-    "[20 bands where there are more than 20 different numbers, none for codes and identifiers]",
+    group="Mitigation",
+    help="Bands to try: age=10 (at most), age=width:5 or age=exact.",
 )
-@click.option("--out", type=FILE, metavar="FILE", help="Also write the JSON document to this file.")
+@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for attributes.json.")
 @json_option
+@verbose_option
+@quiet_option
 def attributes(
     table: Path,
     columns: str,
@@ -45,72 +57,61 @@ def attributes(
     bins: tuple[str, ...],
     out: Path | None,
     as_json: bool,
+    verbose: bool,
+    quiet: bool,
 ) -> None:
-    """Say how much the columns of TABLE tell about who a person is; one row per person, CSV or Parquet.
+    """Say how much the columns of TABLE reveal about who a person is.
 
-    Bits of every column and of sets of columns as they stand, how many people are alone with their combination, what
-    each column adds, what bands would make of it, and what to leave out or coarsen next. No value of anybody is shown.
+    TABLE has one row per person. Bits and uniqueness of columns and sets of them, what bands would make of numbers,
+    and what to drop or coarsen next. Nobody's values are shown.
 
     \b
     entropie attributes people.csv --id person --columns age,sex,region,income
     """
-    from entropie.atomic import refuse_overwriting, replacing
+    from entropie.atomic import check_folder, refuse_overwriting
     from entropie.mitigate.attribute_table import rule_of
-    from entropie.mitigate.attributes import attributes as run
+    from entropie.mitigate.attributes import attributes as assess
 
-    refuse_overwriting([table], [out])
-    names = [name.strip() for name in columns.split(",")]
-    with output.progress_bar("reading") as bar:
-        tell = None if bar is None else lambda stage, share: bar(share, stage if share == 0.0 else None)
-        found = run(
-            table,
-            columns=names,
-            id_column=id_column,
-            max_set=max_set,
-            bins=dict(rule_of(text) for text in bins),
-            progress=tell,
-        )
-    document = found.to_json()
-    document["provenance"]["command"] = shlex.join(["entropie", *sys.argv[1:]])
     if out is not None:
-        with replacing(out) as hidden:
-            hidden.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        check_folder(out)
+        refuse_overwriting([table], [out / "attributes.json"])
+    names = [name.strip() for name in columns.split(",")]
+    rules = dict(rule_of(text) for text in bins)
+    with output.stages() as progress:
+        result = assess(table, columns=names, id_column=id_column, max_set=max_set, bins=rules, progress=progress)
+    result = dataclasses.replace(result, command=shlex.join(["entropie", *sys.argv[1:]]))
+    written = None if out is None else result.write(out)
     if as_json:
-        output.print_json(document)
-    else:
-        click.echo(attributes_text(found))
-        if out is not None:
-            click.echo(f"\nAll numbers: {out}")
+        output.print_json(result.to_json())
+    elif not quiet:
+        shown = attributes_text(result, verbose=verbose)
+        click.echo(f"{shown}\nAll numbers: {written}" if written else shown)
 
 
-def attributes_text(found: AttributeRisk) -> str:
-    """The terminal view of a table of attributes."""
-    lines = [
-        f"{found.name}: {output.count(found.people)} people, {_columns(len(found.columns))}",
-        *[f"left out: {output.count(rows)} rows, {reason}" for reason, rows in found.dropped.items()],
-        *[note for column in found.columns if (note := _note(column))],
+def attributes_text(result: AttributeRisk, *, verbose: bool = False) -> str:
+    """The terminal view of a table of attributes: the risk, what lowers it, and the columns it comes from."""
+    helping = [remedy for remedy in result.remedies if remedy.success_drop > 0.0]
+    notes = [output.paragraph(note) for column in result.columns if (note := _note(column))]
+    if not verbose and len(notes) > _SHOWN_NOTES:
+        notes[_SHOWN_NOTES - 1 :] = [f"{plural(len(notes) - _SHOWN_NOTES + 1, 'more such column')}: --verbose"]
+    head = [
+        *(output.paragraph(sentence) for sentence in result.sentences),
         "",
-        *[line for text in _headline(found) for line in (output.paragraph(text), "")],
-        output.table(*_column_table(found)),
+        f"{result.name}: {plural(result.people, 'person', 'people')}, {plural(len(result.columns), 'column')}",
+        *(f"excluded: {plural(rows, 'row')}, {reason}" for reason, rows in result.dropped.items()),
+        *notes,
         "",
-        output.paragraph(_bits_sentence(found)),
     ]
-    if len(found.columns) > 1:
-        lines += ["", output.table(*_set_table(found)), "", output.paragraph(_order_sentence(found))]
-    lines += ["", output.table(*_remedy_table(found)), "", output.paragraph(_LIMITS)]
-    return "\n".join(lines)
-
-
-_LIMITS = (
-    "Named: people whom an attacker who knows these columns of everybody names rightly, picking anybody of those who "
-    "fit. Below 10: people who share their values with fewer than ten, themselves counted. This does not show "
-    "attackers who know other columns or only know them roughly, nor what the other columns of the table then tell "
-    "about a person."
-)
-
-
-def _columns(number: int) -> str:
-    return "1 column" if number == 1 else f"{number} columns"
+    room = _SCREEN - sum(line.count("\n") + 1 for line in head)
+    if not verbose:
+        helping = helping[: max(1, min(_SHOWN_REMEDIES, room - 2))]
+    lines = [*head, *(_all_columns(result) if verbose else _main_columns(result, max(2, room - len(helping)))), ""]
+    if verbose and len(result.columns) > 1:
+        lines += [*_set_table(result), "", output.paragraph(_order_sentence(result)), ""]
+    if helping:
+        lines += [*_remedy_table(result, helping), ""]
+    foot = f"{_reading(result)} {_NOT_COVERED}" if verbose else f"{_NOT_COVERED} More: --verbose"
+    return "\n".join([*lines, output.paragraph(foot)])
 
 
 def _note(column: ColumnRisk) -> str:
@@ -120,90 +121,61 @@ def _note(column: ColumnRisk) -> str:
     if column.identifier:
         other = f" or cut it into bands (--bins {column.name}=10)" if column.kind == "numbers" else ""
         other = " or release its bands alone" if column.bands is not None else other
-        return f"{column.name}: different for everybody, an identifier; leave it out{other}"
+        return f"{column.name}: different for everybody, an identifier; drop it{other}"
     if column.kind == "codes" and column.values > BANDS:
-        cut = f"; if they are numbers: --bins {column.name}=10"
-        return f"{column.name}: {output.count(column.values)} different codes, not cut into bands{cut}"
+        cut = f"; if they are numbers: --bins {column.name}=10" if column.can_be_banded else ""
+        return f"{column.name}: {count(column.values)} different codes, not cut into bands{cut}"
     return ""
 
 
-def _width(width: float) -> str:
-    return f"{width:,.0f}" if width >= 1.0 and width == round(width) else f"{width:g}"
-
-
-def _headline(found: AttributeRisk) -> list[str]:
-    """The risk of the table as it stands, then what is left of it without identifiers and in bands."""
-    risk = found.together
-    first = (
-        f"An attacker who knows {_listed(risk.columns)} of everybody, as they stand in the table, names "
-        f"{output.percent(risk.success)} of these {output.count(found.people)} people; guessing names "
-        f"{output.percent(1.0 / found.people)}. {_shares(risk)}."
-    )
-    texts = [first]
-    plain = [column.name for column in found.columns if column.identifier and column.name not in found.start.columns]
-    if found.without_identifiers is not None:
-        rest = found.without_identifiers
-        texts.append(
-            f"Without {_listed(plain)}, different for everybody: {output.percent(rest.success)} are named by "
-            f"{_listed(rest.columns)}. {_shares(rest)}."
-        )
-    if found.banded is not None:
-        cut = [
-            f"{_width(column.band_width)} ({column.name})" for column in found.columns if column.band_width is not None
-        ]
-        better = found.banded.success < (found.without_identifiers or risk).success
-        texts.append(
-            f"In bands of {_listed(cut)}: {output.percent(found.banded.success)} are named. {_shares(found.banded)}. "
-            + ("Release the bands, not the numbers." if better else "These bands do not help.")
-        )
-    return texts
-
-
-def _shares(risk: GroupRisk) -> str:
-    return (
-        f"{output.percent(risk.unique_share)} are alone with their values and {output.percent(risk.small_share)} share "
-        "them with fewer than ten"
-    )
-
-
-def _bits_sentence(found: AttributeRisk) -> str:
-    name, people = output.plain_bits(found.name_bits), output.count(found.people)
-    return (
-        f"Bits say how much is known about who a person is; {name} bits name anybody here, and {people} people cannot "
-        f"show more. They are exact for these people. The population is all those whom these people are a sample of: "
-        f"there the bits are a little more, because rare values are missing from a sample, and no upper end can be "
-        f"given where too many are alone. Adds: bits that are lost when the column alone is left out; average: the "
-        f"same over all orders in which columns become known."
-    )
-
-
-def _order_sentence(found: AttributeRisk) -> str:
-    steps = [f"{step.column} (+{output.plain_bits(step.adds_bits)} bits)" for step in found.greedy]
-    return f"Most telling first: {', then '.join(steps)}."
-
-
-def _column_table(found: AttributeRisk) -> tuple[list[str], list[list[str]]]:
-    """Every column as it stands and, where bands are proposed, in them."""
-    headers = ["column", "values", "bits", "population, 95 %", "named", "alone", "below 10", "adds", "average"]
-    banded = any(column.banded is not None for column in found.columns)
+def _main_columns(result: AttributeRisk, most: int) -> list[str]:
+    """The most identifying columns, as they stand and in bands."""
+    columns = sorted(result.columns, key=lambda column: -column.alone.bits)
+    banded = any(column.banded is not None for column in columns)
     rows = [
         [
             column.name,
-            output.count(column.values),
-            *_risk_cells(column.alone),
+            count(column.values),
+            bits(column.alone.bits),
+            percent(column.alone.success),
+            *(_band_cells(column)[::2] if banded else []),
+        ]
+        for column in columns[:most]
+    ]
+    more = len(columns) - len(rows)
+    rest = f" ({plural(more, 'more column')}: --verbose)" if more else ""
+    headers = ["column", "values", "bits", "re-identified", *(["in bands of", "re-identified"] if banded else [])]
+    return [f"Most identifying columns first, of {bits(result.name_bits)} bits{rest}:", output.table(headers, rows)]
+
+
+def _all_columns(result: AttributeRisk) -> list[str]:
+    """Every column as it stands; what it adds, and what it says in bands."""
+    risks = [[column.name, count(column.values), *_risk_cells(column.alone)] for column in result.columns]
+    adds = [
+        [
+            column.name,
             output.plain_bits(column.adds_bits),
             "" if column.average_bits is None else output.plain_bits(column.average_bits),
-            *(_band_cells(column) if banded else []),
+            *_band_cells(column),
         ]
-        for column in found.columns
+        for column in result.columns
     ]
-    return headers + (["in bands of", "bits", "named"] if banded else []), rows
+    return [
+        output.table(["column", "values", *_RISK_HEADERS], risks),
+        "",
+        output.table(["column", "adds bits", "average bits", "in bands of", "bits", "re-identified"], adds),
+    ]
 
 
 def _band_cells(column: ColumnRisk) -> list[str]:
+    from entropie.mitigate.attributes import width_text
+
     if column.banded is None or column.band_width is None:
         return ["", "", ""]
-    return [_width(column.band_width), output.plain_bits(column.banded.bits), output.percent(column.banded.success)]
+    return [width_text(column.band_width), output.plain_bits(column.banded.bits), percent(column.banded.success)]
+
+
+_RISK_HEADERS = ["bits", "population", "re-identified", "alone", "below 10"]
 
 
 def _risk_cells(risk: GroupRisk) -> list[str]:
@@ -211,45 +183,48 @@ def _risk_cells(risk: GroupRisk) -> list[str]:
     return [
         output.plain_bits(risk.bits),
         f"{output.plain_bits(risk.bits_low)} to {high}",
-        output.percent(risk.success),
-        output.percent(risk.unique_share),
-        output.percent(risk.small_share),
+        percent(risk.success),
+        percent(risk.unique_share),
+        percent(risk.small_share),
     ]
 
 
-def _set_table(found: AttributeRisk) -> tuple[list[str], list[list[str]]]:
+def _set_table(result: AttributeRisk) -> list[str]:
     """The riskiest set of every size, and all columns."""
-    headers = ["riskiest set of its size", "bits", "population, 95 %", "named", "alone", "below 10", "smallest group"]
     by_size: dict[int, list[GroupRisk]] = {}
-    for risk in (*found.sets, found.together):
+    for risk in (*result.sets, result.together):
         by_size.setdefault(len(risk.columns), []).append(risk)
-    rows = []
-    for risks in by_size.values():
-        risk = max(risks, key=lambda tried: (tried.success, tried.bits))
-        rows.append([_listed(risk.columns), *_risk_cells(risk), output.count(risk.smallest_group)])
-    return headers, rows
+    riskiest = [max(risks, key=lambda risk: (risk.success, risk.bits)) for risks in by_size.values()]
+    rows = [[listed(risk.columns), *_risk_cells(risk)] for risk in riskiest]
+    return ["Riskiest set of each size:", output.table(["columns", *_RISK_HEADERS], rows)]
 
 
-def _remedy_table(found: AttributeRisk) -> tuple[list[str], list[list[str]]]:
-    coarser = [
-        *(["without identifiers"] if found.without_identifiers is not None else []),
-        *(["in bands"] if found.banded is not None else []),
+def _order_sentence(result: AttributeRisk) -> str:
+    steps = [f"{step.column} (+{output.plain_bits(step.adds_bits)} bits)" for step in result.greedy]
+    return f"Most identifying order: {', then '.join(steps)}."
+
+
+def _remedy_table(result: AttributeRisk, remedies: Sequence[Remedy]) -> list[str]:
+    before = [
+        *(["without identifiers"] if result.without_identifiers is not None else []),
+        *(["in bands"] if result.banded is not None else []),
     ]
-    what = f"once {_listed(coarser)}, cheapest first" if coarser else "to lower the risk, cheapest first"
-    headers = [what, "bits given up", "named then", "alone then", "fewer named per bit"]
-    return headers, [_remedy_row(remedy) for remedy in found.remedies[:_SHOWN_REMEDIES]]
-
-
-def _remedy_row(remedy: Remedy) -> list[str]:
-    return [
-        f"{remedy.column}: {remedy.how}",
-        output.plain_bits(remedy.bits_given_up),
-        output.percent(remedy.success),
-        output.percent(remedy.unique_share),
-        "" if remedy.drop_per_bit is None else output.percent(max(0.0, remedy.drop_per_bit)),
+    start = f"Once {listed(before)} ({percent(result.start.success)})" if before else "To lower the risk"
+    rows = [
+        [
+            f"{remedy.column}: {remedy.how}",
+            percent(remedy.success),
+            percent(remedy.unique_share),
+            output.plain_bits(remedy.bits_given_up),
+        ]
+        for remedy in remedies
     ]
+    headers = ["next step", "re-identified", "alone", "bits lost"]
+    return [f"{start}, most risk removed per bit lost first:", output.table(headers, rows)]
 
 
-def _listed(names: Any) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else str(last)
+def _reading(result: AttributeRisk) -> str:
+    return (
+        f"Bits: what is known about who a person is, exact for these people; {output.plain_bits(result.name_bits)} "
+        f"identify anybody here. {_READING}"
+    )

@@ -129,8 +129,8 @@ def sweep(
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
-        lines = [sweep_text(result, Path(events).name or events, verbose=verbose)]
-        click.echo("\n".join([*lines, *(["", f"All numbers: {written[0]}"] if written else [])]))
+        shown = sweep_text(result, Path(events).name or events, verbose=verbose)
+        click.echo(f"{shown}\nAll numbers: {written[0]}" if written else shown)
 
 
 def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:

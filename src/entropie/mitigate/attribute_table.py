@@ -19,9 +19,19 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropie.data.files import HashedFile, InputFile, open_bytes
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 
-__all__ = ["BANDS", "AttributeTable", "Bands", "BinRule", "Column", "read_attributes", "round_width", "rule_of"]
+__all__ = [
+    "BANDS",
+    "AttributeTable",
+    "Bands",
+    "BinRule",
+    "Column",
+    "read_attributes",
+    "round_width",
+    "rule_from",
+    "rule_of",
+]
 
 BANDS = 20
 """For numbers with more different values than this, at most so many bands are proposed, unless told otherwise."""
@@ -86,7 +96,7 @@ class Column:
 
     @property
     def identifier(self) -> bool:
-        """Whether the value is different for everybody, so that it names people by itself."""
+        """Whether the value is different for everybody, so that it identifies people by itself."""
         return self.exact_size == self.exact.size
 
     def in_bands(self) -> Column:
@@ -120,20 +130,34 @@ class AttributeTable:
 def rule_of(text: str) -> tuple[str, BinRule]:
     """Read `age=10` (at most ten bands), `age=width:5` or `age=exact`."""
     column, equals, value = text.rpartition("=")
+    if not (equals and column):
+        raise _no_rule(text)
     try:
-        if equals and column and value == "exact":
-            return column, BinRule()
-        if equals and column and value.startswith("width:"):
+        return column, rule_from(int(value) if value.lstrip("-").isdigit() else value)
+    except InvalidParameter:
+        raise _no_rule(text) from None
+
+
+def rule_from(value: BinRule | int | str) -> BinRule:
+    """A rule as Python writes it: 10 (at most ten bands), "width:5" or "exact"."""
+    if isinstance(value, BinRule):
+        return value
+    if value == "exact":
+        return BinRule()
+    if isinstance(value, str) and value.startswith("width:"):
+        try:
             width = float(value.removeprefix("width:"))
-            if 0.0 < width < math.inf:
-                return column, BinRule(width=width)
-        elif equals and column and int(value) >= 1:
-            return column, BinRule(bands=int(value))
-    except ValueError:
-        pass
-    raise InvalidParameter(
-        f"Option --bins must be COLUMN=N (at most N bands), COLUMN=width:W or COLUMN=exact, got {text!r} instead."
-    )
+        except ValueError:
+            width = 0.0
+        if 0.0 < width < math.inf:
+            return BinRule(width=width)
+    elif isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return BinRule(bands=value)
+    raise InvalidParameter.of("bins", "a number of bands, 'width:5' or 'exact' for each column", value)
+
+
+def _no_rule(text: str) -> InvalidParameter:
+    return InvalidParameter.of("bins", "COLUMN=N (at most N bands), COLUMN=width:W or COLUMN=exact", text)
 
 
 def round_width(width: float) -> float:
@@ -141,9 +165,9 @@ def round_width(width: float) -> float:
     power = math.floor(math.log10(width))
     for exponent in (power, power + 1):
         for step in _STEPS:
-            found = float(f"{step:g}e{exponent}")  # the nearest number to the round one
-            if found >= width * (1.0 - 1e-12):
-                return found
+            rounded = float(f"{step:g}e{exponent}")  # the nearest number to the round one
+            if rounded >= width * (1.0 - 1e-12):
+                return rounded
     return float(f"2e{power + 1}")
 
 
@@ -160,12 +184,12 @@ def read_attributes(
         raise InvalidParameter("Parameter `columns` must name at least one column, none of them twice.")
     if id_column in names:
         raise InvalidParameter(
-            f"Column `{id_column}` names people and cannot be assessed too; leave it out of --columns."
+            f"Column `{id_column}` holds the people and cannot be assessed too; drop it from {option('columns')}."
         )
     rules = dict(bins or {})
     for name in rules:
         if name not in names:
-            raise InvalidParameter(f"Option --bins speaks of column `{name}`, which is not among --columns.")
+            raise InvalidParameter(f"{option('bins')} names column `{name}`, which is not among {option('columns')}.")
     wanted = [*names, *([id_column] if id_column else [])]
     dropped: dict[str, int] = {}
     digest: str | None = None
@@ -279,7 +303,7 @@ def _check_one_row_each(ids: Any, name: str) -> None:
     repeated = len(ids) - pc.count_distinct(ids).as_py()
     if repeated:
         raise InvalidInput(
-            f"Column `{name}` names {repeated:,} people again: a table of attributes has one row per person; "
+            f"Column `{name}` repeats {repeated:,} people: a table of attributes has one row per person; "
             "events are assessed by `entropie assess`."
         )
 
@@ -297,7 +321,7 @@ def _column(name: str, values: Any, rule: BinRule | None, typed: bool) -> Column
         numbers = np.append(numbers, np.nan)
     size += bool(missing)
     if rule is not None and numbers is None:
-        raise InvalidParameter(f"Option --bins asks for bands of column `{name}`, which does not hold numbers only.")
+        raise InvalidParameter(f"{option('bins')} asks for bands of column `{name}`, which does not hold numbers only.")
     digits &= rule is None or rule == BinRule()  # who asks for bands has said that these are numbers
     column = Column(name, codes, size, missing, codes, size, numbers, digits, None)
     if numbers is None or rule == BinRule():

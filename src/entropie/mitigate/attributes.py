@@ -1,4 +1,4 @@
-"""How much the attributes of a table tell about who a person is: bits, uniqueness, and what to give up first.
+"""How much the attributes of a table say about who a person is: bits, uniqueness, and what to give up first.
 
 One row per person and nothing random: I(U;X) of a set of columns is the entropy of their combinations. Everything
 follows from the sizes of the groups of people who share a combination, which are counted and never compared.
@@ -7,16 +7,20 @@ follows from the sizes of the groups of people who share a combination, which ar
 from __future__ import annotations
 
 import itertools
+import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie._version import __version__
-from entropie.errors import InvalidParameter
+from entropie.atomic import replacing
+from entropie.errors import InvalidParameter, option
 from entropie.measures.special import normal_quantile
 from entropie.mitigate.attribute_table import (
     AttributeTable,
@@ -25,10 +29,24 @@ from entropie.mitigate.attribute_table import (
     bands_for,
     read_attributes,
     round_width,
+    rule_from,
 )
+from entropie.notebook import html_table
+from entropie.progress import Progress, silent
 from entropie.theory import checks
+from entropie.words import listed, percent, plural
 
-__all__ = ["SCHEMA", "AttributeRisk", "ColumnRisk", "GroupRisk", "Remedy", "attributes", "group_risk", "group_sizes"]
+__all__ = [
+    "SCHEMA",
+    "AttributeRisk",
+    "ColumnRisk",
+    "GroupRisk",
+    "Remedy",
+    "attributes",
+    "group_risk",
+    "group_sizes",
+    "width_text",
+]
 
 SCHEMA = "entropie.attributes/1"
 SMALL_GROUP = 10
@@ -38,7 +56,9 @@ SHAPLEY_COLUMNS = 8
 _LONE_SHARE = 0.05
 _MERGED_SHARE = 0.05
 _LARGEST_CODE = 2**62
-Progress = Callable[[str, float], None]
+_HELPS = 0.8  # bands are advised where at most this share of the risk is left
+_MOST = 0.5
+_FEW = 6  # columns that a sentence lists by name
 Sizes = NDArray[np.int64]
 
 
@@ -48,7 +68,7 @@ class GroupRisk:
 
     bits           information about who a person is, exact for these people: the entropy of the combinations
     bits_low/high  95 % interval for the people they are a sample of; no upper end where too many are alone
-    success        expected share of people named rightly: she picks anybody of those who fit, so groups/people
+    success        expected share of people re-identified by picking anybody of those who fit: groups/people
     unique_share   people who share their combination with nobody
     small_share    people who share it with fewer than ten, themselves counted
     """
@@ -66,19 +86,21 @@ class GroupRisk:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRisk:
-    """One column: what it tells alone, what it adds to the others, and what is left of that in bands.
+    """One column: what it says alone, what it adds to the others, and what is left of that in bands.
 
     kind            numbers; codes written in digits, which bands would make no sense of; or categories
-    identifier      whether it is different for everybody: it names people by itself and should be left out
-    alone           what its very values tell
+    can_be_banded   whether its values are numbers that bands can be made of on request
+    identifier      whether it is different for everybody: it identifies people by itself and should be dropped
+    alone           what its values say
     bands           how many bands are proposed for its numbers, and of which width; None where none are
-    banded          what it tells in these bands
-    adds_bits       bits lost when it alone is left out of all columns; adds_success likewise
+    banded          what it says in these bands
+    adds_bits       bits lost when it alone is dropped from all columns; adds_success likewise
     average_bits    the same averaged over all orders in which columns become known (Shapley); None for many columns
     """
 
     name: str
     kind: Literal["numbers", "codes", "categories"]
+    can_be_banded: bool
     identifier: bool
     values: int
     missing_share: float
@@ -93,7 +115,7 @@ class ColumnRisk:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One column more for an attacker who takes the most telling next."""
+    """One column more for an attacker who learns the most identifying one next."""
 
     column: str
     adds_bits: float
@@ -120,13 +142,13 @@ class Remedy:
     drop_per_bit: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AttributeRisk:
-    """What a table of attributes tells about who its people are.
+    """What a table of attributes says about who its people are.
 
     sets                 every set of up to so many columns, as they stand
     together             all columns as they stand
-    without_identifiers  the columns left when those that name people by themselves are left out; None where none do
+    without_identifiers  the columns left when those that identify people by themselves are dropped; None where none do
                          or none is left
     banded               these columns with numbers in the bands of `columns`; None where no bands are proposed
     remedies             what to give up next, starting from `start`
@@ -143,10 +165,11 @@ class AttributeRisk:
     banded: GroupRisk | None
     greedy: tuple[Step, ...]
     remedies: tuple[Remedy, ...]
+    command: str | None = None
 
     @property
     def name_bits(self) -> float:
-        """Bits that name anybody here, and the most that so many people can show."""
+        """Bits that identify anybody here, and the most that so many people can show."""
         return math.log2(self.people)
 
     @property
@@ -156,8 +179,40 @@ class AttributeRisk:
 
     @property
     def start(self) -> GroupRisk:
-        """The table that the remedies start from: identifiers left out and numbers in bands, where there are any."""
+        """The table that the remedies start from: identifiers dropped, numbers in bands, where there are any."""
         return self.banded or self.without_identifiers or self.together
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The risk of the table as it stands; what is left of it without identifiers, and in bands."""
+        risk, chance = self.together, percent(1.0 / self.people)
+        people = plural(self.people, "person", "people")
+        first = (
+            f"{percent(risk.success)} of {people} are re-identified by {_named(risk)} (by chance: {chance}); "
+            f"{percent(risk.unique_share)} share their values with nobody."
+        )
+        found = [first]
+        if self.without_identifiers is not None:
+            rest = self.without_identifiers
+            dropped = [name for name in self.identifiers if name not in rest.columns]
+            found.append(
+                f"Drop {listed(dropped)}, different for everybody: {percent(rest.success)} are still re-identified by "
+                f"{_named(rest)}."
+            )
+        if self.banded is not None:
+            found.append(self._bands_sentence(self.banded, (self.without_identifiers or risk).success))
+        return tuple(found)
+
+    def _bands_sentence(self, banded: GroupRisk, before: float) -> str:
+        """Whether to release bands: only where they lower the risk noticeably, and how much is left."""
+        widths = [f"{width_text(one.band_width)} ({one.name})" for one in self.columns if one.band_width is not None]
+        left = f"{percent(banded.success, beside=before)} are still re-identified instead of {percent(before)}"
+        if banded.success >= before:
+            return f"Bands of {listed(widths)} do not help: {percent(before)} are re-identified all the same."
+        if banded.success > _HELPS * before:
+            return f"Bands of {listed(widths)} hardly help: {left}."
+        most = "most people, " if banded.success > _MOST else ""
+        return f"Release bands of {listed(widths)} instead of the numbers: {most}{left}."
 
     def to_json(self) -> dict[str, Any]:
         """The document `entropie.attributes/1`: sizes of groups and widths of bands, nobody's values."""
@@ -169,15 +224,36 @@ class AttributeRisk:
             "small_group": SMALL_GROUP,
             "guessing_success": 1.0 / self.people,
             "columns": [_plain(column) for column in self.columns],
-            "sets": [_plain(found) for found in self.sets],
+            "sets": [_plain(risk) for risk in self.sets],
             "together": _plain(self.together),
             "identifiers": list(self.identifiers),
             "without_identifiers": None if self.without_identifiers is None else _plain(self.without_identifiers),
             "banded": None if self.banded is None else _plain(self.banded),
             "greedy": [_plain(step) for step in self.greedy],
             "remedies": [_plain(remedy) for remedy in self.remedies],
-            "provenance": {"version": __version__, "command": None},
+            "sentences": list(self.sentences),
+            "provenance": {"version": __version__, "command": self.command},
         }
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write attributes.json into a folder, made where it is not there; return its path."""
+        target = Path(folder) / "attributes.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as hidden:
+            hidden.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        head = f"Attributes of {plural(self.people, 'person', 'people')} in {plural(len(self.columns), 'column')}"
+        return "\n".join([head, *(f"  {sentence}" for sentence in self.sentences)])
+
+    def _repr_html_(self) -> str:
+        headers = ("column", "values", "bits", "re-identified", "alone", "adds bits")
+        rows = [
+            (one.name, one.values, one.alone.bits, one.alone.success, one.alone.unique_share, one.adds_bits)
+            for one in self.columns
+        ]
+        return html_table(" ".join(self.sentences), headers, rows)
 
 
 def attributes(
@@ -186,37 +262,37 @@ def attributes(
     columns: Sequence[str],
     id_column: str | None = None,
     max_set: int = 3,
-    bins: Mapping[str, BinRule] | None = None,
-    progress: Progress | None = None,
+    bins: Mapping[str, BinRule | int | str] | None = None,
+    progress: Progress = silent,
 ) -> AttributeRisk:
     """Assess a table with one row per person: a path, or anything with `__arrow_c_stream__`.
 
     All sets of up to `max_set` columns are assessed as they stand, and all columns together. `bins` says into which
-    bands numbers are cut as a remedy; without it, bands are proposed for numbers with many different values.
+    bands numbers are cut as a remedy: at most so many (10), of a width ("width:5") or none ("exact"); without it, bands
+    are proposed for numbers with many different values.
     """
     max_set = checks.whole_number("max_set", max_set)
-    tell = progress or (lambda stage, share: None)
-    tell("reading", 0.0)
-    read = read_attributes(table, columns, id_column=id_column, bins=bins)
-    return assess_table(read, max_set, tell)
+    progress("reading", 0.0)
+    rules = {name: rule_from(rule) for name, rule in (bins or {}).items()}
+    return assess_table(read_attributes(table, columns, id_column=id_column, bins=rules), max_set, progress)
 
 
-def assess_table(table: AttributeTable, max_set: int, tell: Progress) -> AttributeRisk:
+def assess_table(table: AttributeTable, max_set: int, progress: Progress = silent) -> AttributeRisk:
     """The same for a table that has been read."""
     names = [column.name for column in table.columns]
     max_set = min(max_set, len(names))
     asked = sum(math.comb(len(names), size) for size in range(1, max_set + 1))
     if asked > MOST_SETS:
         raise InvalidParameter(
-            f"{len(names)} columns make {asked:,} sets of up to {max_set}, more than {MOST_SETS:,}; lower --max-set or "
-            "name fewer columns."
+            f"{len(names)} columns make {asked:,} sets of up to {max_set}, more than {MOST_SETS:,}; lower "
+            f"{option('max_set')} or name fewer columns."
         )
     ledger = _Ledger(table.people, table.columns)
     wanted = list(_subsets(names, max_set))
     for place, chosen in enumerate(wanted):
-        tell("counting sets", place / len(wanted))
+        progress("counting sets", place / len(wanted))
         ledger.risk(chosen)
-    tell("comparing columns", 0.0)
+    progress("comparing columns", 0.0)
     together = ledger.risk(names)
     kept = [column for column in table.columns if not column.identifier or column.proposed is not None]
     kept = kept or list(table.columns)
@@ -278,7 +354,7 @@ def group_sizes(columns: Sequence[tuple[NDArray[np.int64], int]]) -> Sizes:
 
 
 def group_risk(names: tuple[str, ...], sizes: Sizes, people: int) -> GroupRisk:
-    """What groups of these sizes tell."""
+    """What groups of these sizes say."""
     bits, low, high = _entropy(sizes, people)
     return GroupRisk(
         columns=names,
@@ -300,8 +376,8 @@ def _entropy(sizes: Sizes, people: int) -> tuple[float, float, float | None]:
     the (K-1)/(2n^2) that is left where all p are equal. Where more than a twentieth of the people are alone, values
     not seen yet may add any number of bits: no upper end. Nothing above log n can be told from n people.
     """
-    found, times = np.unique(sizes, return_counts=True)  # there are few different sizes
-    shares, weights = found / people, found * times / people
+    distinct, times = np.unique(sizes, return_counts=True)  # there are few different ones
+    shares, weights = distinct / people, distinct * times / people
     surprise = -np.log2(shares)
     bits = max(0.0, float(weights @ surprise))
     lacking = (sizes.size - 1) / (2.0 * people * math.log(2.0))
@@ -329,6 +405,7 @@ def _column_risk(ledger: _Ledger, column: Column, names: Sequence[str], together
     return ColumnRisk(
         name=column.name,
         kind="codes" if column.digits else "categories" if column.numbers is None else "numbers",
+        can_be_banded=column.numbers is not None,
         identifier=column.identifier,
         values=column.size,
         missing_share=column.missing / people,
@@ -356,7 +433,7 @@ def _average_bits(ledger: _Ledger, name: str, rest: Sequence[str]) -> float | No
 
 
 def _greedy(ledger: _Ledger, names: Sequence[str]) -> tuple[Step, ...]:
-    """Columns in the order of an attacker who always learns the most telling one next."""
+    """Columns in the order of an attacker who always learns the most identifying one next."""
     steps: list[Step] = []
     taken: tuple[str, ...] = ()
     bits = 0.0
@@ -364,29 +441,29 @@ def _greedy(ledger: _Ledger, names: Sequence[str]) -> tuple[Step, ...]:
         rest = [name for name in names if name not in taken]
         best = max(rest, key=lambda name: (ledger.risk((*taken, name)).bits, -names.index(name)))
         taken = (*taken, best)
-        found = ledger.risk(taken)
-        steps.append(Step(best, max(0.0, found.bits - bits), found.bits, found.success))
-        bits = found.bits
+        risk = ledger.risk(taken)
+        steps.append(Step(best, max(0.0, risk.bits - bits), risk.bits, risk.success))
+        bits = risk.bits
     return tuple(steps)
 
 
 def _remedies(ledger: _Ledger, together: GroupRisk) -> tuple[Remedy, ...]:
     """What can be given up, the most risk saved per bit of data lost first."""
     columns = list(ledger.columns.values())
-    found = []
+    remedies = []
     for column in columns:
         others = [other for other in columns if other is not column]
         held = ledger.risk([column.name]).bits
         after = ledger.risk([other.name for other in others]) if others else None
-        found.append(_remedy("drop", column.name, "leave it out", held, after, together, ledger.people))
+        remedies.append(_remedy("drop", column.name, "drop it", held, after, together, ledger.people))
         coarser = _coarser(column)
         if coarser is not None:
             how, changed = coarser
             kept = ledger.risk_of((column.name,), [changed]).bits
             mixed = [changed if other is column else other for other in columns]
             after = ledger.risk_of(together.columns, mixed)
-            found.append(_remedy("coarsen", column.name, how, held - kept, after, together, ledger.people))
-    return tuple(sorted(found, key=lambda remedy: math.inf if remedy.drop_per_bit is None else -remedy.drop_per_bit))
+            remedies.append(_remedy("coarsen", column.name, how, held - kept, after, together, ledger.people))
+    return tuple(sorted(remedies, key=lambda remedy: math.inf if remedy.drop_per_bit is None else -remedy.drop_per_bit))
 
 
 def _remedy(
@@ -410,13 +487,13 @@ def _coarser(column: Column) -> tuple[str, Column] | None:
     if column.bands is not None:
         wider = bands_for(column, BinRule(width=round_width(column.bands.width * 1.5)))
         changed = column.banded(wider)
-        return (f"bands of {_width(wider.width)}", changed) if 1 < changed.size < column.size else None
+        return (f"bands of {width_text(wider.width)}", changed) if 1 < changed.size < column.size else None
     if column.identifier:
         return None
     if column.numbers is not None and not column.digits and column.size > 3:
         wider = bands_for(column, BinRule(bands=column.size // 2))
         changed = column.banded(wider)
-        return (f"bands of {_width(wider.width)}", changed) if 1 < changed.size < column.size else None
+        return (f"bands of {width_text(wider.width)}", changed) if 1 < changed.size < column.size else None
     counts = np.bincount(column.codes, minlength=column.size)
     order = np.argsort(counts, kind="stable")
     heap = np.cumsum(counts[order])
@@ -426,10 +503,17 @@ def _coarser(column: Column) -> tuple[str, Column] | None:
     new = np.arange(column.size)
     new[rare] = column.size
     share = counts[rare].sum() / heap[-1]
-    return f"the {rare.size:,} rarest values, of {share:.2%} of people, as one", column.recoded(new, column.codes)
+    how = f"merge the {rare.size:,} rarest values ({percent(float(share))} of people)"
+    return how, column.recoded(new, column.codes)
 
 
-def _width(width: float) -> str:
+def _named(risk: GroupRisk) -> str:
+    """The columns of a set; only their number where there are many."""
+    return listed(risk.columns) if len(risk.columns) <= _FEW else f"{len(risk.columns)} columns"
+
+
+def width_text(width: float) -> str:
+    """The width of a band as people write it."""
     return f"{width:,.0f}" if width >= 1.0 and width == round(width) else f"{width:g}"
 
 
