@@ -54,14 +54,14 @@ def peak_bytes(process: int | str = "self") -> int:
 
 def local(path: str, matcher: str) -> dict[str, Any]:
     """Read, build models, score all pairs and measure, as `assess` does on this machine."""
-    from entropie.assessment import prepare
     from entropie.attack.measured import Models
+    from entropie.data.prepare import prepare
     from entropie.engine.local import LocalEngine
     from entropie.plan.plan import Counts, plan_of
     from entropie.request import Attackers, Request, Source
 
     begun = time.perf_counter()
-    prepared = prepare(path, **COLUMNS)
+    prepared = prepare(Request.of(path, COLUMNS))
     read = time.perf_counter()
     request = Request(Source(), attackers=Attackers((matcher,), (), control=False))
     engine = LocalEngine.of(prepared.split, request.run)
@@ -84,7 +84,8 @@ def on_spark(path: str, matcher: str, block_users: int | None, memory: str | Non
     """The same on a cluster of two workers; seconds by stage, and the driver's memory."""
     from standalone import Standalone
 
-    from entropie.engine.spark import assess, connect
+    from entropie.assessment import assess
+    from entropie.engine.spark import connect
 
     stages: dict[str, float] = {}
     running: list[Any] = ["", time.perf_counter()]
@@ -118,12 +119,13 @@ def on_spark(path: str, matcher: str, block_users: int | None, memory: str | Non
 
 def rates(path: str, matcher: str) -> dict[str, Any]:
     """What one core takes to score: seconds, matched pairs, entries of the rows."""
-    from entropie.assessment import prepare
     from entropie.attack.matchers import matcher as find
     from entropie.attack.scoring import attack
     from entropie.attack.scoring import prepare as index_of
+    from entropie.data.prepare import prepare
+    from entropie.request import Request
 
-    split = prepare(path, **COLUMNS).split
+    split = prepare(Request.of(path, COLUMNS)).split
     matching = find(matcher)(split.train, split.target)
     index, targets = index_of(matching)
     matched = int(np.diff(index.starts)[targets.features].sum())

@@ -18,7 +18,7 @@ def results() -> list[object]:
         mechanism.guarantee(users=100),
         entropie.calibrate(users=100, domain_size=30, bayes_error=0.9),
         mechanism.estimate(mechanism.simulate(rng.integers(0, 30, 500), rng)),
-        entropie.assess(events, user="user", item="item", matchers=["visit"], null_baseline=False, replicates=10),
+        entropie.assess(events, user="user", item="item", matchers=["visit"], control=False, replicates=10),
     ]
 
 

@@ -73,6 +73,7 @@ class Source:
     events   a path (file, folder, pattern), anything with `__arrow_c_stream__`, or a Spark DataFrame
     name     what messages and reports call it, where it has no path
     header   whether text begins with a line of names; told from that line if None
+    order    column that orders a person's rows of equal time, where a table has no order of its own (Spark)
     """
 
     events: Any = None
@@ -80,12 +81,12 @@ class Source:
     header: bool | None = None
     user: str | None = _option(None, "Column that holds the person.", metavar="C")
     item: str | None = _option(None, "Column that holds the item.", metavar="C")
-    time: str | None = _option(None, "Column that holds the time; without one, rows are in order.", metavar="C")
+    time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
     rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
     min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
     preset: str | None = _option(None, "A published data set: its columns and rules.", metavar="NAME")
-    grid: str | None = _option(None, "Size of a map cell, such as 500m, for coordinates.", metavar="SIZE")
-    order: str | None = _option(None, "Column that orders rows of equal time (Spark tables).", metavar="C")
+    grid: str | None = _option(None, "Size of a map cell, such as 500m (geolife).", metavar="SIZE")
+    order: str | None = None
     max_dirty_share: float = _option(0.01, "Allowed share of unreadable rows.", "share", "SHARE")
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class People:
     """Which people are assessed."""
 
     min_events: int = _option(10, "Exclude people with fewer events.", "count", "N")
-    sample: int | None = _option(None, "Assess N people, chosen by a hash of their id.", "count", "N")
+    sample: int | None = _option(None, "Assess N people, drawn by a hash of their id.", "count", "N")
 
     def __post_init__(self) -> None:
         checks.whole_number("min_events", self.min_events, at_least=0)
@@ -122,10 +123,10 @@ class SplitRule:
     """
 
     rule: Literal["halves", "history"] = _option(
-        "halves", "Attack the second half of each trace, or all of it.", "choice", choices=("halves", "history")
+        "halves", "halves: attack the second half; history: all of it.", "choice", "RULE", choices=("halves", "history")
     )
     knowledge: Literal["partial", "maximum"] = _option(
-        "partial", "The attacker knows other events, or the attacked ones.", "choice", choices=("partial", "maximum")
+        "partial", "partial: of other events; maximum: of these.", "choice", "HOW", choices=("partial", "maximum")
     )
     train_events: int | None = _option(None, "The attacker knows the first N events only.", "count", "N")
     target_events: int | None = _option(None, "Attack the first N events only.", "count", "N")
@@ -151,13 +152,13 @@ class Attackers:
     control        also attack with identities shuffled, where there is nothing to find
     """
 
-    matchers: tuple[str, ...] = _option((), "Matcher to run; may be repeated. [all]", "texts", "M", spelled="matcher")
+    matchers: tuple[str, ...] = _option((), "Matcher to run; repeatable. [all]", "texts", "M", spelled="matcher")
     known_events: tuple[int, ...] | None = _option(
-        None, "Also an attacker who knows N events; may be repeated.", "counts", "N"
+        None, "Add an attacker who knows N events; repeatable.", "counts", "N"
     )
     control: bool = _option(True, "Skip the control with shuffled identities.", "flag", spelled="no-control")
-    converge: bool = _option(False, "Also show information against number of people.", "flag")
-    window: str | None = _option(None, "Also attack each window of time apart, such as 30d.", metavar="LENGTH")
+    converge: bool = _option(False, "Show information against number of people.", "flag")
+    window: str | None = _option(None, "Attack each window of time too, such as 30d.", metavar="LENGTH")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matchers", tuple(dict.fromkeys(self.matchers)))
@@ -172,20 +173,18 @@ class Limits:
     """What the risk is judged against, what is declared for that, and which protection is wanted."""
 
     profile: str | None = _option(None, "Judge the risk against this published limit.", metavar="NAME")
-    limit: float | None = _option(None, "Judge it against a limit of your own, such as 10%.", "share", "SHARE")
-    limit_name: str | None = _option(None, "Where the limit of your own comes from.", metavar="TEXT")
+    limit: float | None = _option(None, "Judge it against your own limit, such as 10%.", "share", "SHARE")
+    limit_name: str | None = _option(None, "Where your own limit comes from.", metavar="TEXT")
     fail_on: Literal["average", "worst"] | None = _option(
-        None, "Judge all people on average, or the most exposed.", "choice", choices=("average", "worst")
+        None, "Judge the average, or the worst (most exposed).", "choice", "WHOM", choices=("average", "worst")
     )
     waiver: Path | None = _option(None, "Waiver for a limit that is not met (TOML).", "path", "FILE")
     attacker: str | None = _option(None, "Declare who might try.", metavar="TEXT")
     population: int | None = _option(None, "Declare how many people there are to tell apart.", "count", "N")
     context: str | None = _option(None, "Declare how the data are released.", metavar="TEXT")
     attempt_probability: float | None = _option(None, "Declare how likely an attempt is.", "share", "P")
-    review_date: datetime.date | None = _option(
-        None, "When to review. [in a year, or when a waiver ends]", "date", "DATE"
-    )
-    protect: float | None = _option(None, "Find noise that gives every attacker this error rate.", "share", "ERROR")
+    review_date: datetime.date | None = _option(None, "When to review. [in a year]", "date", "DATE")
+    protect: float | None = _option(None, "Find noise for this error rate of every attacker.", "share", "ERROR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +207,7 @@ class About:
 class Output:
     """What is written."""
 
-    out: Path = _option(Path("entropie-out"), "Folder for assessment.json and report.html.", "path", "DIR")
+    out: Path = _option(Path("entropie-out"), "Folder for both files.", "path", "DIR")
     report: bool = _option(True, "Write no report.html.", "flag", spelled="no-report")
     metrics: Path | None = _option(None, "Also write the numbers for Prometheus.", "path", "FILE")
 
@@ -220,15 +219,16 @@ class Run:
     seed: int = _option(0, "Seed of everything drawn at random.", "count", "S")
     replicates: int = REPLICATES
     threads: int | None = _option(None, "Threads to use. [all cores]", "count", "N")
-    memory: int | None = _option(None, "Memory to fill before spilling to disk, such as 4GB.", "bytes", "SIZE")
+    memory: int | None = _option(None, "Memory to fill before spilling, such as 4GB.", "bytes", "SIZE")
     engine: Literal["local", "spark"] = _option(
-        "local", "Run on this machine, or on a Spark cluster.", "choice", choices=("local", "spark")
+        "local", "Run on this machine or a cluster: local, spark.", "choice", "NAME", choices=("local", "spark")
     )
-    master: str | None = _option(None, "Spark master, such as spark://host:7077 or local[4].", metavar="URL")
+    master: str | None = _option(None, "Spark master, such as spark://host:7077.", metavar="URL")
     partitions: int | None = None
     block_users: int | None = None
     spark: Any = field(default=None, compare=False, repr=False)
     progress: Progress = field(default=silent, compare=False, repr=False)
+    command: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.whole_number("seed", self.seed, at_least=0)

@@ -49,13 +49,13 @@ def noise(seed: int, users: int = 400, items: int = 40, events: int = 24) -> pa.
 
 
 def test_pure_noise_finds_nothing():
-    found = entropie.assess(noise(11), replicates=20, null_baseline=False)
+    found = entropie.assess(noise(11), replicates=20, control=False)
     for attack in found.attacks:
         assert finds_nothing(attack.measures), attack.matcher
         assert abs(attack.error - found.guessing_error) <= Z / found.users
     # power: a tenth of the people whose second half repeats the first is enough to be noticed
     leaky = [row[:12] * 2 if user % 10 == 0 else row for user, row in enumerate(_rows(noise(11)))]
-    leaks = entropie.assess(table_of(leaky), replicates=20, null_baseline=False)
+    leaks = entropie.assess(table_of(leaky), replicates=20, control=False)
     assert [attack.matcher for attack in leaks.attacks if finds_nothing(attack.measures)] == []
 
 
@@ -66,7 +66,7 @@ def _rows(table: pa.Table) -> list[list[int]]:
 
 def test_verbatim_release_names_nearly_everybody():
     table = people_with_habits(5, 300)
-    found = entropie.assess(table, knowledge="maximum", replicates=20, null_baseline=False)
+    found = entropie.assess(table, knowledge="maximum", replicates=20, control=False)
     errors = {attack.matcher: attack.error for attack in found.attacks}
     # Nobody fits a trace better than its own frequencies, nor points in its direction more exactly.
     assert errors["visit"] == errors["cosine"] == errors["tfidf"] == 0.0
@@ -74,12 +74,12 @@ def test_verbatim_release_names_nearly_everybody():
     assert max(errors.values()) < 0.02, errors
     assert {attack.knowledge for attack in found.attacks} == {"maximum"}
     # power: with other events of the same people to learn from, nothing of the kind holds
-    partial = entropie.assess(table, replicates=20, null_baseline=False)
+    partial = entropie.assess(table, replicates=20, control=False)
     assert min(attack.error for attack in partial.attacks) > 0.02
 
 
 def test_verbatim_release_of_noise():
-    found = entropie.assess(noise(12), knowledge="maximum", replicates=20, null_baseline=False)
+    found = entropie.assess(noise(12), knowledge="maximum", replicates=20, control=False)
     assert found.attacks[found.strongest].error == 0.0
 
 
@@ -125,7 +125,7 @@ def test_null_baseline_is_unbiased_over_seeds():
 
 
 def test_null_baseline_is_left_out_on_request():
-    found = entropie.assess(noise(3, users=20), matchers=["visit"], replicates=2, null_baseline=False)
+    found = entropie.assess(noise(3, users=20), matchers=["visit"], replicates=2, control=False)
     assert found.attacks[0].null is None
     assert found.to_json()["attacks"][0]["null_baseline"] is None
 
@@ -142,5 +142,5 @@ def test_null_baseline_of_real_check_ins(city):
 
 
 def test_all_matchers_are_tried_unless_asked_otherwise():
-    found = entropie.assess(noise(4, users=20), replicates=2, null_baseline=False)
+    found = entropie.assess(noise(4, users=20), replicates=2, control=False)
     assert tuple(attack.matcher for attack in found.attacks) == ALL_MATCHERS

@@ -114,7 +114,7 @@ def test_threads_do_not_matter():
     split = split_halves(read_events(Source(table)).traces)
     index, targets = prepare(matcher("visit")(split.train, split.target))
     assert len(list(blocks(index, targets, 2))) > 1  # so that threads have something to share
-    options = {"matchers": ["visit", "bayes"], "null_baseline": False, "replicates": 2}
+    options = {"matchers": ["visit", "bayes"], "control": False, "replicates": 2}
     assert document(table, threads=1, **options) == document(table, threads=2, **options)
 
 
@@ -203,7 +203,7 @@ def test_every_kind_of_table_gives_the_same(few, tmp_path, make):
 
 
 def sha256(source: object) -> str:
-    return entropie.assess(source, matchers=["visit"], replicates=2, null_baseline=False).input["sha256"]
+    return entropie.assess(source, matchers=["visit"], replicates=2, control=False).input["sha256"]
 
 
 @pytest.mark.parametrize("make", [csv_file, packed_csv_file, parquet_file], ids=["csv", "gz", "parquet"])

@@ -114,7 +114,7 @@ def test_bits_decide_between_equal_errors():
         knowledge="maximum",
         matchers=["cosine", "visit"],
         replicates=20,
-        null_baseline=False,
+        control=False,
     )
     assert [attack.error for attack in found.attacks] == [0.0, 0.0]
     bits = [attack.measures.pse.value_bits for attack in found.attacks]
@@ -123,7 +123,7 @@ def test_bits_decide_between_equal_errors():
 
 def test_the_order_of_matchers_is_kept_and_repeats_count_once():
     found = entropie.assess(
-        people_with_habits(5, 30), matchers=["visit", "markov", "visit"], replicates=2, null_baseline=False
+        people_with_habits(5, 30), matchers=["visit", "markov", "visit"], replicates=2, control=False
     )
     assert [attack.matcher for attack in found.attacks] == ["visit", "markov"]
 
@@ -174,6 +174,6 @@ def test_the_headline_allows_for_the_choice_of_the_matcher():
 def test_pie_by_chance_is_all_there_is_in_noise():
     rng = np.random.default_rng(8)
     table = pa.table({"user": np.repeat(np.arange(200), 20), "item": rng.integers(0, 100, 4000)})
-    found = entropie.assess(table, user="user", item="item", matchers=["visit"], null_baseline=False, replicates=10)
+    found = entropie.assess(table, user="user", item="item", matchers=["visit"], control=False, replicates=10)
     assert found.pie_bits == pytest.approx(found.pie_null_bits, abs=0.02)
     assert found.pie_bits > 1.0

@@ -14,7 +14,7 @@ EXACT = 1e-12  # sums of at most a few hundred credits
 
 
 def assess(traces, **options):
-    return entropie.assess(table_of(traces), replicates=20, **{"null_baseline": False, **options})
+    return entropie.assess(table_of(traces), replicates=20, **{"control": False, **options})
 
 
 def bits_tolerance(genuine: list[int], impostors: list[int]) -> float:
@@ -76,7 +76,7 @@ def test_groups_of_people_nobody_can_tell_apart(users, groups):
 
 
 def test_everybody_is_the_same():
-    found = assess([["home", "work", "home", "shop"] * 3] * 40, null_baseline=True)
+    found = assess([["home", "work", "home", "shop"] * 3] * 40, control=True)
     assert found.pie_bits == pytest.approx(0.0, abs=1e-12)
     for attack in found.attacks:
         for measures in (attack.measures, attack.null):
@@ -88,7 +88,7 @@ def test_everybody_is_the_same():
 
 
 def test_no_item_comes_twice():
-    found = assess([[f"{user} {event}" for event in range(12)] for user in range(40)], null_baseline=True)
+    found = assess([[f"{user} {event}" for event in range(12)] for user in range(40)], control=True)
     assert found.pie_bits == pytest.approx(math.log2(40), abs=1e-12)  # one event would tell, had it been seen before
     for attack in found.attacks:
         for measures in (attack.measures, attack.null):
@@ -148,6 +148,6 @@ def test_some_keep_their_habit_and_some_drop_it(kept):
 def test_the_order_of_events_decides_what_is_learned():
     """Without times the rows are in order: the first half teaches, whatever the second half holds."""
     swap = [["a" if user else "b"] * 5 + ["b" if user else "a"] * 5 for user in (0, 1)]
-    found = entropie.assess(table_of(swap, times=False), replicates=20, null_baseline=False)
+    found = entropie.assess(table_of(swap, times=False), replicates=20, control=False)
     assert found.input["order_only"] is True
     assert {attack.error for attack in found.attacks} == {1.0}  # each is taken for the other

@@ -26,7 +26,7 @@ def check_ins(city: str) -> Path:
 
 @pytest.mark.parametrize("city", ["nyc", "saopaulo"])
 def test_reference_values(city):
-    found = entropie.assess(check_ins(city), matchers=["markov", "visit"], replicates=20, null_baseline=False)
+    found = entropie.assess(check_ins(city), matchers=["markov", "visit"], replicates=20, control=False)
     for attack in found.attacks:
         users, error, rate = REFERENCE[city, attack.matcher]
         assert found.users == attack.measures.targets == users
@@ -37,7 +37,7 @@ def test_reference_values(city):
 
 
 def test_the_matchers_of_this_project_are_stronger_than_the_published_ones():
-    found = entropie.assess(check_ins("nyc"), matchers=["bayes", "pitman_yor"], replicates=20, null_baseline=False)
+    found = entropie.assess(check_ins("nyc"), matchers=["bayes", "pitman_yor"], replicates=20, control=False)
     errors = {attack.matcher: attack.error for attack in found.attacks}
     assert errors["bayes"] < 0.49  # 0.468 at the best lambda, chosen with the answers in hand
     assert errors["pitman_yor"] < 0.460  # square-root damped counts

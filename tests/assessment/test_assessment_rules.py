@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import entropie
 
-QUICK = {"replicates": 2, "null_baseline": False}
+QUICK = {"replicates": 2, "control": False}
 RULES = [
     {},
     {"min_events": 14},
@@ -163,7 +163,7 @@ def test_convergence_shows_bits_against_users():
     groups, size = 20, 20
     users = groups * size
     table = table_of([[f"group {user % groups}"] * 10 for user in range(users)])
-    found = entropie.assess(table, matchers=["visit"], converge=True, replicates=20, null_baseline=False)
+    found = entropie.assess(table, matchers=["visit"], converge=True, replicates=20, control=False)
     document = found.to_json()["convergence"]
     sizes = [point["users"] for point in document["points"]]
     assert sizes == [100] * 4 + [200] * 4 + [400]
@@ -183,7 +183,7 @@ def test_convergence_shows_bits_against_users():
 
 def test_convergence_is_refuted_where_everybody_is_unique():
     table = table_of([[f"only {user}"] * 10 for user in range(400)])
-    found = entropie.assess(table, matchers=["visit"], converge=True, replicates=20, null_baseline=False)
+    found = entropie.assess(table, matchers=["visit"], converge=True, replicates=20, control=False)
     shown = found.convergence
     assert shown.limited is True  # the bits follow the resolution, log2(m/3): two more per doubling
     assert shown.slope_bits.value == pytest.approx(2.0, abs=0.05)

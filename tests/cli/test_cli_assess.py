@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import entropie as package
-from entropie.cli import assess as assess_command
+from entropie.attack.matchers import MATCHERS
+from entropie.cli import summary
 
 Row = tuple[object, ...]
-QUICK = ["--matcher", "visit", "--no-null"]
+QUICK = ["--matcher", "visit", "--no-control"]
 
 
 def people(count: int = 40, seed: int = 5) -> list[Row]:
@@ -51,7 +52,7 @@ def events(tmp_path: Path) -> Path:
 
 def without_clock(document: dict) -> dict:
     """What is found in the data: without the clock, and without what the command's gate adds."""
-    for key in ("declared", "review"):
+    for key in ("declared", "review", "about"):
         del document[key]
     del document["provenance"]["seconds"], document["provenance"]["date"]
     document["provenance"].pop("command", None)
@@ -107,13 +108,13 @@ def test_nobody_is_named(entropie, events):
 def test_options_reach_the_attack(entropie, events):
     ran = entropie(
         "assess", "events.csv", "--matcher", "visit", "--matcher", "markov", "--min-events", "5", "--sample", "30",
-        "--knowledge", "maximum", "--rule", "history", "--target-events", "6", "--train-events", "4", "--no-null",
+        "--knowledge", "maximum", "--rule", "history", "--target-events", "6", "--train-events", "4", "--no-control",
         "--seed", "3", "--threads", "1", "--user", "user", "--item", "item", "--time", "time", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     wanted = package.assess(
         "events.csv", user="user", item="item", time="time", matchers=["visit", "markov"], min_events=5, sample=30,
-        knowledge="maximum", rule="history", target_events=6, train_events=4, null_baseline=False, seed=3,
+        knowledge="maximum", rule="history", target_events=6, train_events=4, control=False, seed=3,
     )  # fmt: skip
     assert without_clock(json.loads(ran.out)) == without_clock(json.loads(json.dumps(wanted.to_json())))
     assert Path("entropie-out/assessment.json").exists()  # the default place
@@ -124,9 +125,10 @@ def test_what_is_left_out_is_told(entropie, events, tmp_path):
     (tmp_path / "dirty.csv").write_text(csv(rows))
     ran = entropie("assess", "dirty.csv", *QUICK)
     assert ran.code == 0, ran.err
-    assert "1 rows, missing user" in ran.out
-    assert "1 rows, NaN time" in ran.out
-    assert "3 people with fewer than 10 events" in ran.out
+    told = " ".join(ran.out.split())
+    assert "1 row (missing user)" in told
+    assert "1 row (NaN time)" in told
+    assert "3 people with fewer than 10 events" in told
     (tmp_path / "single.csv").write_text(csv([*people(), ("once", "place 1", 1_600_000_000)]))
     ran = entropie("assess", "single.csv", *QUICK, "--min-events", "1", "--out", "single")
     assert ran.code == 0, ran.err
@@ -136,7 +138,7 @@ def test_what_is_left_out_is_told(entropie, events, tmp_path):
 def test_people_without_a_target_are_told(entropie, tmp_path):
     (tmp_path / "single.csv").write_text(csv([*people(), ("once", "place 1", 1_600_000_000)]))
     ran = entropie("assess", "single.csv", *QUICK, "--min-events", "1")
-    assert "left out: 1 " in ran.out
+    assert "1 person with nothing to attack" in " ".join(ran.out.split())
 
 
 def test_a_preset_knows_its_columns(entropie, tmp_path):
@@ -159,8 +161,8 @@ def test_convergence_is_shown(entropie, tmp_path):
     assert ran.code == 0, ran.err
     points = json.loads(Path("out/assessment.json").read_text())["convergence"]["points"]
     assert [point["users"] for point in points] == [100] * 4 + [200]
-    plain = entropie("assess", "groups.csv", *QUICK, "--out", "out")
-    assert ran.out != plain.out, "--converge shows nothing on the terminal"
+    told = entropie("assess", "groups.csv", *QUICK, "--converge", "--verbose", "--out", "out").out
+    assert "With twice the people the bits change by" in told
 
 
 def test_people_who_are_all_alike(entropie, tmp_path):
@@ -304,10 +306,10 @@ def test_a_place_that_cannot_be_written_is_told(entropie, events, tmp_path):
 
 
 def test_a_result_that_cannot_be_shown_is_still_told_to_be_written(entropie, events, monkeypatch):
-    def full(*_: object) -> str:
+    def full(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(assess_command, "assessment_text", full)  # as printing to a full disk does
+    monkeypatch.setattr(summary, "assessment_text", full)  # as printing to a full disk does
     ran = entropie("assess", "events.csv", *QUICK, "--out", "out")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("\n") == 1
@@ -413,11 +415,10 @@ def test_demo(entropie, tmp_path):
     assert (written["input"]["rows"], written["input"]["users"]) == (100_004, 671)
     assert written["split"]["rule"] == "history"
     assert written["split"]["train_events"] == 5
-    assert [attack["matcher"] for attack in written["attacks"]] == list(assess_command._MATCHERS)
+    assert [attack["matcher"] for attack in written["attacks"]] == list(MATCHERS)
     strongest = written["attacks"][written["strongest"]]
     errors = [attack["identification_error"]["value"] for attack in written["attacks"]]
     assert strongest["identification_error"]["value"] == min(errors) < 0.05 < written["guessing_error"]
-    assert strongest["matcher"] in ran.out
     assert "MovieLens" in ran.out
     assert f"{written['users']:,} people" in ran.out
     known = written["by_known_events"]
@@ -436,11 +437,27 @@ def test_demo(entropie, tmp_path):
     assert {a.matcher: a.measures.identification_error.to_json() for a in found.attacks}.items() <= errors.items()
 
 
-def test_whom_the_numbers_are_about(entropie, events, tmp_path):
+def test_the_first_screen_is_short_and_needs_no_jargon(entropie, events):
+    ran = entropie("assess", "events.csv", "--profile", "EMA", "--out", "out")
+    assert ran.code in (0, 1, 3)
+    lines = ran.out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split()[0] in ("PASS", "FAIL", "INCONCLUSIVE")
+    for word in ("PSE", "PIE", "DET", "equal-error", "Bonferroni", *MATCHERS):
+        assert word not in ran.out
+    assert entropie("assess", "events.csv", "--quiet", "--out", "out").out == ""
+    more = entropie("assess", "events.csv", "--verbose", "--out", "out").out
+    assert all(word in more for word in ("PSE", "PIE", "EER", "markov"))
+    assert max(map(len, more.splitlines())) <= 80
+
+
+def test_the_screen_says_whom_it_is_about(entropie, events):
     ran = entropie("assess", "events.csv", *QUICK, "--no-report")
-    assert "37 of the 40 people" in " ".join(ran.out.split())
+    assert "37 people" in ran.out
+    assert "3 people with fewer than 10 events" in " ".join(ran.out.split())
     ran = entropie("assess", "events.csv", *QUICK, "--min-events", "2", "--no-report")
-    assert "of the 40 people" not in " ".join(ran.out.split())
+    assert "Excluded" not in ran.out
 
 
 def test_reports_of_a_mechanism_are_recognised(entropie, events, tmp_path):
@@ -448,13 +465,13 @@ def test_reports_of_a_mechanism_are_recognised(entropie, events, tmp_path):
     assert entropie("obfuscate", "events.csv", *options, "--seed", "1", "--out", "sent.csv").code == 0
     ran = entropie("assess", "sent.csv", "--user", "user", "--item", "report", *QUICK, "--no-report")
     assert ran.code == 0, ran.err
-    assert "Careful: these events are reports of a mechanism" in ran.out
+    assert "Warning: these events are reports of a mechanism" in ran.out
     assert json.loads(Path("entropie-out/assessment.json").read_text())["input"]["obfuscated"] is True
     entropie("assess", "events.csv", *QUICK, "--no-report")
     assert json.loads(Path("entropie-out/assessment.json").read_text())["input"]["obfuscated"] is False
 
 
-def test_what_was_found_is_kept_where_a_lever_fails(entropie, events):
+def test_what_was_found_is_kept_where_protection_fails(entropie, events):
     ran = entropie("assess", "events.csv", *QUICK, "--protect", "0.999999", "--no-report", "--out", "out")
     assert ran.code in (1, 2)
     assert ran.err.count("\n") == 1

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
+from entropie.cli.summary import windows_text
 from entropie.cli.sweep import sweep as sweep_command
-from entropie.cli.windows import windows_text
 from entropie.data.events import read_events
 from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.sweep import sweep
@@ -223,4 +223,4 @@ def test_table_of_windows(matches_golden):
     found = windows(
         read_events(Source(table)).traces, 2 * 86_400, People(min_events=3), run=Run(replicates=20), min_people=36
     )
-    matches_golden("windows.txt", windows_text(found) + "\n")
+    matches_golden("windows.txt", windows_text([window.to_json() for window in found]) + "\n")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from entropie.cli.gate import _NAMES
+
 from entropie.cli.main import cli
 
 ASSESS = ("assess", "events.csv", "--matcher", "visit", "--no-null", "--no-report", "--out", "out")

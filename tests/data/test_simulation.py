@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropie.assessment import assess_traces
 from entropie.data import simulation
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
@@ -21,7 +20,8 @@ from entropie.data.simulation_fit import CURVE, FitTable, fit_table
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces, traces_sha256
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.request import Source
+from entropie.findings import findings_of_traces
+from entropie.request import Attackers, Run, Source
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 CITIES = {"new-york": "foursquare_nyc.parquet", "sao-paulo": "foursquare_saopaulo.parquet"}
@@ -354,7 +354,7 @@ def test_fit_to_real_cities(kind: str) -> None:
 
     def errors(traces: Traces) -> dict[str, float]:
         matchers = ("markov", "visit")
-        found = assess_traces(traces, split_traces(traces), matchers=matchers, null_baseline=False, replicates=20)
+        found = findings_of_traces(traces, split_traces(traces), Attackers(matchers, control=False), Run(replicates=20))
         return {attack.matcher: attack.error for attack in found.attacks}
 
     assert errors(made) == pytest.approx(errors(real), abs=ERROR_TOLERANCE)

@@ -89,7 +89,7 @@ def test_continuous_integration_without_data(shell):
 @pytest.mark.slow
 def test_compare_stops_a_rise(shell, tmp_path):
     for folder, loyalty in (("accepted", 0.1), ("assessment", 0.9)):
-        found = package.assess(table(loyalty), matchers=["visit"], null_baseline=False)
+        found = package.assess(table(loyalty), matchers=["visit"], control=False)
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "assessment.json").write_text(json.dumps(found.to_json()))
     ran = shell("compare")

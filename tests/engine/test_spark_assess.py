@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import entropie
+from entropie.assessment import assess
 from entropie.data.simulation import simulate_file
-from entropie.engine.spark.assessment import assess
 from entropie.engine.spark.progress import watched
 from entropie.errors import EntropieError
 
@@ -140,7 +140,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "sample": 11,
             "matchers": ["cosine", "visit"],
             "known_events": [2],
-            "null_baseline": False,
+            "control": False,
         },
         {"partitions": 3, "block_users": 2},
     ),

@@ -126,7 +126,7 @@ def test_nothing_to_find_needs_no_mitigation() -> None:
 
 def attacked(table: pa.Table, matchers: tuple[str, ...], **options: object) -> tuple[str, float, dict[str, float]]:
     found = entropie.assess(
-        table, matchers=matchers, null_baseline=False, seed=5, known_events=[], replicates=20, threads=1, **options
+        table, matchers=matchers, control=False, seed=5, known_events=[], replicates=20, threads=1, **options
     )
     return found.best.matcher, found.headline_error.value, found.best.measures.pse.to_json()
 

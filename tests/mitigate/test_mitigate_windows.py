@@ -57,7 +57,7 @@ def test_each_window_is_an_assessment_of_its_rows() -> None:
             continue
         rows = table.filter(pa.array((times >= begin) & (times < begin + WEEK)))
         alone = entropie.assess(
-            rows, matchers=MATCHERS, null_baseline=False, known_events=[], replicates=20, seed=3, threads=1
+            rows, matchers=MATCHERS, control=False, known_events=[], replicates=20, seed=3, threads=1
         )
         assert window.error == alone.headline_error
         assert (window.matcher, window.pse) == (alone.best.matcher, alone.best.measures.pse)

@@ -10,8 +10,8 @@ import click
 from entropie._version import __version__
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
+from entropie.cli.compare import compare
 from entropie.cli.estimate import estimate
-from entropie.cli.gate import compare
 from entropie.cli.guarantee import calibrate, guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
@@ -25,32 +25,57 @@ from entropie.errors import EntropieError, Unreachable
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+_COMMANDS: dict[str, dict[click.Command, str]] = {
+    "Measure the risk": {
+        demo: "assess real data (MovieLens)",
+        assess: "how identifiable are the people behind some events?",
+        attributes: "the same for a table with one row per person",
+        scores: "the same for the scores of any matcher, such as a biometric one",
+    },
+    "Decide and follow up": {
+        report: "make the report of an assessment again",
+        compare: "has the risk risen since another assessment?",
+    },
+    "Lower it": {
+        sweep: "what coarser items and times, or fewer events, would do",
+        guarantee: "what a mechanism guarantees",
+        calibrate: "the setting that guarantees what is wanted",
+        obfuscate: "send a column through a mechanism",
+        estimate: "count what is left in the reports",
+    },
+    "Plan and research": {
+        plan: "what a run takes: hours, memory, bytes moved",
+        simulate: "events of people who do not exist, at any scale",
+        reproduce: "the paper's figures",
+    },
+}
+
+
+class Commands(click.Group):
+    """All commands, listed by what they are for."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list of commands per purpose."""
+        widest = max(len(name) for name in self.commands)
+        for title, commands in _COMMANDS.items():
+            with formatter.section(title):
+                rows = [(str(command.name).ljust(widest), line) for command, line in commands.items()]
+                formatter.write_dl(rows, col_max=widest, col_spacing=2)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="entropie")
 def cli() -> None:
-    """How identifiable is this data, what must be added so that it is not, and what is it still good for?
+    """How identifiable is this data, what must be added so that people cannot be re-identified, and what is it still
+    good for?
 
-    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 inconclusive, 130 interrupted.
+    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 the data cannot tell, 130 interrupted.
     """
 
 
-for command in (
-    demo,
-    assess,
-    report,
-    compare,
-    sweep,
-    attributes,
-    scores,
-    guarantee,
-    calibrate,
-    obfuscate,
-    estimate,
-    plan,
-    simulate,
-    reproduce,
-):
-    cli.add_command(command)
+for listed in _COMMANDS.values():
+    for command in listed:
+        cli.add_command(command)
 
 
 def main() -> None:

@@ -145,7 +145,7 @@ dictionary_option = option(
     type=FILE,
     metavar="FILE",
     group="Input",
-    help="Item names and codes; `obfuscate` writes it if absent.",
+    help="Item names and codes; `obfuscate` makes it.",
 )
 
 

@@ -10,11 +10,15 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from entropie import words
 from entropie.words import percent as percent
+
+if TYPE_CHECKING:
+    from entropie.measures.divergence import Divergence
 
 WIDTH = 80
 """Columns of a terminal that everything fits."""
@@ -40,6 +44,12 @@ def bits(value: float | None) -> str:
 def plain_bits(value: float) -> str:
     """Bits with two decimals, for tables and sentences that name the unit; never -0.00."""
     return f"{round(value, 2) + 0.0:.2f}"
+
+
+def shown_bits(pse: Divergence) -> str:
+    """Bits, or the limit where the value lies beyond what the data can show."""
+    over = pse.value_bits > pse.resolvable_bits
+    return f"over {words.bits(pse.resolvable_bits)}" if over else words.bits(pse.value_bits)
 
 
 def number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The terminal view of `--protect`: ways to hand over the data, side by side, and what they mean."""
+"""The terminal view of `--protect`: ways to hand over the data, side by side, and which of them is worth it."""
 
 from __future__ import annotations
 
@@ -6,68 +6,55 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from entropie.cli import output
+from entropie.words import count, digits, percent, stated
 
 _READING = (
-    "Events sent: by all people together. Promised: the share of people that every attacker names wrongly, on average, "
-    "whatever she knows; 10 guesses: the same where she may name ten people and errs if none is right. Attack: the "
-    "share that our own attack named wrongly. Top-20 and top-100: mean relative error of the estimated shares of the "
-    "most frequent items; where it is as large as the share itself, nothing is left of them. Noise protects what is "
-    "sent from now on; it does not protect data that have already left in clear."
+    "Guaranteed: the error rate of every attacker on average, whatever they know. 10 guesses: the same for an attacker "
+    "who names ten people. Attack: the error rate of our own attack. Top 20, top 100: mean relative error of the "
+    "estimated counts of the most frequent items; at 100 % nothing is left of them. Noise protects what is sent from "
+    "now on, not data that have already left."
 )
-_COLUMNS = ("events sent", "epsilon", "promised", "10 guesses", "attack", "95 % interval", "top-20", "top-100")
 
 
-def protection_text(rows: Sequence[Mapping[str, Any]], goal: Mapping[str, Any]) -> str:
-    """A table and a sentence per row, from the objects `protection` and `protection_goal` of assessment.json."""
+def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
+    """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
+    rows, goal = document["protection"], document["protection_goal"]
+    headers = ["protection", "guaranteed", "attack", "top 20"]
+    if verbose:
+        headers = ["protection", "events", "epsilon", "guaranteed", "10 guesses", "attack", "top 20", "top 100"]
     lines = [
-        f"Wanted: an attacker errs in at least {output.percent(goal['bayes_error'])} of cases",
-        "",
-        output.paragraph(goal["sentence"]),
-        "",
-        output.paragraph(_heading(rows)),
-        "",
-        output.table(["protection", *_COLUMNS], [_cells(row) for row in rows]),
-        "",
-        output.paragraph(_READING),
+        output.paragraph(f"Protection to an error rate of at least {stated(goal['bayes_error'])}:"),
+        output.table(headers, [_cells(row, verbose) for row in rows]),
+        output.paragraph(f"Recommended: {goal['recommendation']}" if _is_recommended(rows) else goal["recommendation"]),
     ]
-    for row in rows:
-        lines += ["", output.paragraph(row["sentence"])]
-    if goal["recommendation"]:
-        lines += ["", output.paragraph(f"* Recommended: {goal['recommendation']}")]
-    return "\n".join(lines)
+    if verbose:
+        sentences = [goal["sentence"], *(row["sentence"] for row in rows), _READING]
+        lines += [line for sentence in sentences for line in ("", output.paragraph(sentence))]
+    return "\n".join(line for line in lines if line or verbose)
 
 
-def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the rows send, above the table that compares them."""
-    first, other = rows[0], rows[-1]
-    if first["sends"] == other["sends"]:
-        return f"All rows send {other['sends']}."
-    text = f"All rows but the first send {other['sends']}; the first sends {first['sends']}."
-    whole, part = (row["attack"]["identification_error"]["value"] for row in rows[:2])
-    if part > whole:
-        text += f" Most of the fall of the risk from '{first['name']}' to '{rows[1]['name']}' comes from sending less."
-    return text
+def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
+    return any(row["recommended"] for row in rows)
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    mechanism, promise, utility = row["mechanism"], row["guarantee"], row["utility"]
-    error = row["attack"]["identification_error"]
-    promises, tops = ["nothing", "nothing"], ["", ""]
-    if promise is not None:
-        promises = [output.percent(promise[name]) for name in ("bayes_error", "list_error")]
-    if utility is not None:
-        tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
-    return [
-        f"{row['name']} *" if row["recommended"] else row["name"],
-        output.count(row["events_sent"]),
-        "" if mechanism is None else output.number(mechanism["epsilon"]),
-        *promises,
-        output.percent(error["value"]),
-        f"{output.percent(error['low'])} to {output.percent(error['high'])}",
-        *tops,
-    ]
+def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
+    mechanism, guarantee, utility = row["mechanism"], row["guarantee"], row["utility"]
+    name = f"{row['name']} *" if row["recommended"] else row["name"]
+    guaranteed, listed = ("nothing", "nothing") if guarantee is None else (
+        percent(guarantee["bayes_error"]), percent(guarantee["list_error"])
+    )  # fmt: skip
+    tops = (
+        ("", "")
+        if utility is None
+        else tuple(_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100"))
+    )
+    attack = percent(row["attack"]["identification_error"]["value"])
+    if not verbose:
+        return [name, guaranteed, attack, tops[0]]
+    epsilon = "" if mechanism is None else digits(mechanism["epsilon"])
+    return [name, count(row["events_sent"]), epsilon, guaranteed, listed, attack, *tops]
 
 
 def _relative(error: float) -> str:
-    """A relative error in percent; it has no upper end."""
-    return "exact" if error == 0.0 else f"{error * 100:,.{1 if error < 1.0 else 0}f}\N{NO-BREAK SPACE}%"
+    """A relative error; it has no upper end."""
+    return "exact" if error == 0.0 else percent(error)

@@ -7,18 +7,18 @@ from pathlib import Path
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, json_option
+from entropie.cli.options import FILE, Command, json_option, option
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("assessment", type=FILE, metavar="ASSESSMENT.json")
-@click.option("--out", type=FILE, metavar="FILE", help="The page. [report.html beside the assessment]")
+@option("--out", type=FILE, metavar="FILE", group="Output", help="The page. [report.html beside the assessment]")
 @json_option
 def report(assessment: Path, out: Path | None, as_json: bool) -> None:
-    """Make one HTML page of an assessment: verdict, sentences, pictures, tables.
+    """Make the report of an assessment again: one HTML page to read, print and sign.
 
-    The page is one file without script that loads nothing: it can be sent, printed and archived. Pictures need the
-    extra `report`; without it the page has the numbers in tables.
+    The page is one file without script that loads nothing. Charts need the extra `report`; without it the page has the
+    numbers in tables.
 
     \b
     entropie report entropie-out/assessment.json
@@ -32,8 +32,8 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     refuse_overwriting([assessment], [out])
     size_bytes = write_report(read(assessment), out)
     if as_json:
-        output.print_json({"report": str(out), "size_bytes": size_bytes, "pictures": available()})
+        output.print_json({"report": str(out), "size_bytes": size_bytes, "charts": available()})
         return
     click.echo(f"Report: {out}")
     if not available():
-        click.echo("It has no pictures; for these run: pip install 'entropie[report]'")
+        click.echo("It has no charts; for these run: pip install 'entropie[report]'")

@@ -137,11 +137,13 @@ def _compared(real: Traces, made: Traces, threads: int | None, verbose: bool) ->
 
 def _errors(traces: Traces, threads: int | None) -> dict[str, Interval]:
     """The error rate of each attacker who knows the first halves of traces and attacks the second ones."""
-    from entropie.assessment import assess_traces
     from entropie.data.split import split_traces
+    from entropie.findings import findings_of_traces
+    from entropie.request import Attackers, Run
 
-    found = assess_traces(traces, split_traces(traces), matchers=_MATCHERS, null_baseline=False, threads=threads)
-    errors = {attack.matcher: attack.measures.identification_error for attack in found.attacks}
+    attackers = Attackers(_MATCHERS, control=False)
+    findings = findings_of_traces(traces, split_traces(traces), attackers, Run(threads=threads))
+    errors = {attack.matcher: attack.measures.identification_error for attack in findings.attacks}
     return {name: error for name, error in errors.items() if error is not None}
 
 

@@ -1,231 +1,295 @@
-"""The terminal view of an assessment: what was found, how sure it is, what it does not show."""
+"""An assessment in the terminal: the decision, the number, how sure, who could do it, what next; all with --verbose."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from entropie.cli import output
+from entropie.words import bits, count, interval, percent, plural, stated
 
 if TYPE_CHECKING:
-    from entropie.assessment import Assessment, Attack
+    from entropie.assessment import Assessment
+    from entropie.attack.measured import Attack
     from entropie.measures.convergence import Convergence
-    from entropie.measures.summary import Measures
+    from entropie.measures.intervals import Interval
 
 _FEW_PEOPLE = 30
+_COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
+_NOT_COVERED = (
+    "Not covered: attackers with other data, what can be inferred about a person without re-identifying them, "
+    "whether somebody is in the data at all."
+)
 
 
-def assessment_text(found: Assessment, name: str) -> str:
-    """The terminal view of an assessment."""
-    best, error = found.best, found.headline_error
-    chosen = f", allowing for the choice among {len(found.attacks)} matchers" if len(found.attacks) > 1 else ""
-    headline = (
-        f"{_attacker(found)} With the strongest matcher ({best.matcher}) the right person is named for "
-        f"{output.percent(1.0 - error.value)} of them (95 % interval {output.percent(1.0 - error.high)} to "
-        f"{output.percent(1.0 - error.low)}{chosen}) among {output.count(found.users)} people; "
-        f"guessing names {output.percent(1.0 - found.guessing_error)}."
-    )
-    size = f"{output.count(found.users)} people, {output.count(found.items)} items, {output.count(found.events)} events"
-    lines = [
-        f"{name}: {size}",
-        *_left_out(found, found.input.get("dropped_users", 0)),
-        "",
-        output.paragraph(headline),
-        *_cautions(found),
-        "",
-        output.table(*_attack_table(found)),
-        "",
-        output.paragraph(_exposure_sentence(found)),
-        "",
-        output.paragraph(_bits_sentence(found, best)),
-        "",
-        output.paragraph(_null_sentence(found)),
-    ]
-    if len(found.by_known_events) > 1:
-        lines += ["", "By how many events of each person the attacker knows:", "", _known_events_table(found)]
-    if found.users < _FEW_PEOPLE:
-        lines += ["", output.paragraph(f"With {found.users} people these numbers say little about any other people.")]
-    if found.convergence is None and found.split.get("converge"):
-        lines += ["", "There are too few people to show how the bits change with their number (200 are needed)."]
-    if found.convergence is not None:
-        lines += ["", _convergence_text(found.convergence)]
-    does_not_show = (
-        "This does not show what an attacker with other data could do, what can be inferred about a person without "
-        "naming her, or whether somebody is in the data at all."
-    )
-    return "\n".join([*lines, "", output.paragraph(does_not_show)])
+def assessment_text(result: Assessment, name: str, files: Sequence[Path], *, verbose: bool) -> str:
+    """The first screen, and with `verbose` all that stands behind it."""
+    parts = [_headline(result), "\n".join(_people(result, name)), _attacker_table(result)]
+    cautions = _cautions(result)
+    if cautions:
+        parts.append("\n".join(output.paragraph(line) for line in cautions))
+    if result.document.get("protection"):
+        from entropie.cli.protection import protection_text
+
+        parts.append(protection_text(result.document, verbose=verbose))
+    if verbose:
+        parts += _details(result)
+    elif result.document.get("windows"):
+        parts.append(windows_text(result.document["windows"]))
+    parts.append(output.paragraph(_NOT_COVERED))
+    return "\n\n".join([*parts, _next_steps(result, name, files)])
 
 
-def _convergence_text(found: Convergence) -> str:
-    """Bits against number of people, and whether they have settled."""
-    by_size: dict[int, list[float]] = {}
-    for point in found.points:
-        by_size.setdefault(point.users, []).append(point.pse.value_bits)
-    rows = [
-        [output.count(users), output.plain_bits(sum(values) / len(values)), str(len(values))]
-        for users, values in by_size.items()
-    ]
-    slope = found.slope_bits
-    ends = f"{output.plain_bits(slope.low)} to {output.plain_bits(slope.high)}"
-    verdict = {True: "have settled", False: "have not settled", None: "cannot be said to have settled or not"}
-    sentence = (
-        f"With twice the people the bits change by {output.plain_bits(slope.value)} (95 % interval {ends}): they "
-        f"{verdict[found.settled]}."
-    )
-    if found.limited:
-        sentence += " Some of that is the limit of what fewer people can show, not a change of the people."
-    return f"{output.table(['people', 'bits', 'samples'], rows)}\n\n{output.paragraph(sentence)}"
+def _headline(result: Assessment) -> str:
+    """The decision and the number it rests on; without a limit, the number."""
+    verdict = result.verdict
+    if verdict is None:
+        share, exposed = result.reidentified, result.most_exposed
+        text = f"{percent(share.value)} of people are re-identified (95 % CI {interval(share)})"
+        if exposed.share < 1.0:
+            right = f"{percent(exposed.right.value)} ({interval(exposed.right)})"
+            text += f"; of the most exposed {percent(exposed.share)}, {right}"
+        return output.paragraph(f"{text}.")
+    lines = output.paragraph(verdict["headline"])
+    decision = str(verdict["decision"])
+    if lines.startswith(decision):
+        lines = click.style(decision, fg=_COLOURS[decision], bold=True) + lines[len(decision) :]
+    return "\n".join([lines, *map(output.paragraph, _conditions(verdict))])
 
 
-def _cautions(found: Assessment) -> list[str]:
-    """What a reader must know before she relies on the first number."""
+def _conditions(verdict: dict[str, Any]) -> list[str]:
+    """What the decision stands or falls with, beside the number."""
     lines = []
-    there = found.input.get("users", found.users)
-    if found.users < there:
+    if verdict["without_declaration"] not in (None, verdict["decision"]):
+        chance = stated(verdict["attempt_probability"])
         lines.append(
-            f"That is about {output.count(found.users)} of the {output.count(there)} people in the data: the other "
-            f"{output.count(there - found.users)} were not attacked (see what was left out); nothing is said of them."
+            f"Only with the declared attempt probability of {chance}; without: {verdict['without_declaration']}."
         )
-    if found.input.get("obfuscated"):
-        lines.append(
-            "Careful: these events are reports of a mechanism, and the attack does not know it. An attacker who does, "
-            "and who knows people by their true events, names more of them. Assess the true events with --protect."
-        )
-    return [part for line in lines for part in ("", output.paragraph(line))]
-
-
-def _left_out(found: Assessment, people: int) -> list[str]:
-    lines = [*_guessed_columns(found)]
-    dropped: dict[str, int] = found.input.get("dropped", {})
-    lines += [f"left out: {output.count(rows)} rows, {reason}" for reason, rows in dropped.items() if rows]
-    without = found.split.get("dropped_users", 0)
-    if without:
-        lines.append(f"left out: {output.count(without)} people with nothing to learn from or nothing to attack")
-    if people:
-        lines.append(f"left out: {output.count(people)} people with fewer than {found.input['min_events']} events")
+    if verdict["on_most_exposed"] not in (None, verdict["decision"]):
+        lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
+    if verdict["people_needed"] is not None:
+        lines.append(f"About {plural(verdict['people_needed'], 'person', 'people')} would be needed to tell.")
+    if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
+        lines.append(f"Waived until {verdict['waiver']['expires']}.")
     return lines
 
 
-def _guessed_columns(found: Assessment) -> list[str]:
-    """Say which columns were taken where the user did not name them."""
-    columns = found.input.get("columns", {})
-    no_time = "time" in columns and columns["time"]["column"] is None
-    guessed = [
-        f"{role} = {c['column']} (--{role})" for role, c in columns.items() if c["how"] == "guessed" and c["column"]
+def _people(result: Assessment, name: str) -> list[str]:
+    """Whom this is about, who was excluded, and which columns were taken."""
+    facts = result.input
+    lines = [
+        output.paragraph(
+            f"{name}: {count(result.users)} people, {plural(result.items, 'item')}, {plural(result.events, 'event')}"
+        )
     ]
-    lines = [f"columns guessed: {', '.join(guessed)}"] if guessed else []
-    return [*lines, "no time column: rows are taken in the order of the file (--time)"] if no_time else lines
+    excluded = []
+    if facts.get("dropped_users"):
+        few = f"fewer than {plural(facts['min_events'], 'event')}"
+        excluded.append(f"{plural(facts['dropped_users'], 'person', 'people')} with {few}")
+    if result.split.get("dropped_users"):
+        excluded.append(f"{plural(result.split['dropped_users'], 'person', 'people')} with nothing to attack")
+    excluded += [f"{plural(rows, 'row')} ({reason})" for reason, rows in facts.get("dropped", {}).items() if rows]
+    if excluded:
+        lines.append(output.paragraph(f"Excluded: {'; '.join(excluded)}."))
+    if facts.get("sampled_users"):
+        lines.append(f"Sample: {plural(facts['sampled_users'], 'person', 'people')} were drawn and attacked.")
+    return [*lines, *_columns(facts)]
 
 
-def _attacker(found: Assessment) -> str:
-    """What the attacker knows and what she gets, in a sentence."""
-    rule, known, asked = (found.split.get(name) for name in ("rule", "train_events", "target_events"))
-    history = rule == "history"
-    gets = "whole histories" if history else "the second half of each person's events"
-    if asked:
-        gets = f"the first {_events(asked)} of {gets}"
-    if found.split.get("knowledge") == "maximum":
-        return f"The attacker gets {gets} without names and holds the very same events with names."
-    knows = "history" if history else "first half of each person's events"
+def _columns(facts: dict[str, Any]) -> list[str]:
+    """Which columns were taken where nobody named them."""
+    columns = facts.get("columns", {})
+    guessed = [f"{role} = {c['column']}" for role, c in columns.items() if c["how"] == "guessed" and c["column"]]
+    lines = []
+    if guessed:
+        flags = ", ".join(f"--{role}" for role, c in columns.items() if c["how"] == "guessed" and c["column"])
+        lines.append(output.paragraph(f"Columns guessed: {', '.join(guessed)} (change with {flags})."))
+    if "time" in columns and columns["time"]["column"] is None:
+        lines.append("No time column: rows are in the order of the file (--time names one).")
+    return lines
+
+
+def _attacker_table(result: Assessment) -> str:
+    """Who could re-identify how many, beside chance and the control."""
+    rows = [["earlier behaviour", _knows(result), _share(result.reidentified)]]
+    for level in result.attacker_levels:
+        if level.level == "weak":
+            rows.insert(0, ["one event", "one event of each person", _share(level.figure.right)])
+        elif level.level == "strong" and result.split.get("knowledge") != "maximum":
+            rows.append(["the attacked events", "all of them, with identities", _share(level.figure.right)])
+    rows.append(["chance", "", percent(1.0 - result.guessing_error)])
+    if result.null_error is not None:
+        rows.append(["control", "identities shuffled", percent(1.0 - result.null_error)])
+    return output.table(["attacker", "knows", "re-identified"], rows, left=2)
+
+
+def _share(right: Interval) -> str:
+    return f"{percent(right.value)} ({interval(right)})"
+
+
+def _knows(result: Assessment) -> str:
+    """What the attacker that counts knows, in a few words."""
+    rule, known = result.split.get("rule"), result.split.get("train_events")
+    if result.split.get("knowledge") == "maximum":
+        return "the attacked events, with identities"
     if known:
-        knows = f"first {_events(known)} of each person" + ("" if history else "'s first half")
-    return f"The attacker knows the {knows} and gets {gets} without names."
+        return f"first {'event' if known == 1 else f'{known} events'} of each person"
+    return "the history of each person" if rule == "history" else "first half of each trace"
 
 
-def _events(number: int) -> str:
-    return "event" if number == 1 else f"{number} events"
+def _cautions(result: Assessment) -> list[str]:
+    """What a reader must know before relying on the first number."""
+    lines = []
+    if result.input.get("obfuscated"):
+        lines.append(
+            "Warning: these events are reports of a mechanism, and the attack does not use its parameters; an attacker "
+            "who does re-identifies more people. Assess the true events with --protect."
+        )
+    if result.users < _FEW_PEOPLE:
+        lines.append(f"With {result.users} people these numbers say little about any other people.")
+    return lines
 
 
-def _attack_table(found: Assessment) -> tuple[list[str], list[list[str]]]:
-    headers = ["matcher", "right", "95 % interval", "right in 10", "equal-error rate", "bits", "bits if permuted"]
-    strongest_first = sorted(found.attacks, key=lambda attack: attack.error)
-    return headers, [_attack_row(attack) for attack in strongest_first]
+def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
+    """What to do now, and where to read more."""
+    lines = []
+    if result.verdict is None:
+        lines.append("Next:   judge it (--profile ema), lower it (--protect 0.9, entropie sweep)")
+    elif result.verdict["decision"] != "PASS":
+        lines.append("Next:   lower it (--protect 0.9, entropie sweep)")
+    report = next((file for file in files if file.suffix == ".html"), None)
+    if report is not None:
+        from entropie.drawing import available
+
+        lines.append(f"Report: {report}")
+        if not available():
+            lines.append("The report has no charts; for these run: pip install 'entropie[report]'")
+    else:
+        lines.append(f"All numbers: {files[0]}")
+    return "\n".join(lines)
 
 
-def _attack_row(attack: Attack) -> list[str]:
+def _details(result: Assessment) -> list[str]:
+    """All matchers, information, known events, windows: the annex of the first screen."""
+    parts = []
+    if result.verdict is not None:
+        parts.append(_verdict_details(result))
+    parts += [output.table(*_matchers(result)), output.paragraph(_information(result))]
+    if len(result.by_known_events) > 1:
+        parts.append(_known_events(result))
+    if result.split.get("converge"):
+        parts.append(_convergence(result.convergence))
+    if result.document.get("windows"):
+        parts.append(windows_text(result.document["windows"]))
+    return parts
+
+
+def _verdict_details(result: Assessment) -> str:
+    verdict = result.verdict
+    assert verdict is not None
+    lines = [verdict["sentence"], *verdict["rests_on"], f"Source of the limit: {verdict['profile']['source']}."]
+    return "\n".join([*map(output.paragraph, lines), f"Review by {result.document['review']['date']}."])
+
+
+def _matchers(result: Assessment) -> tuple[list[str], list[list[str]]]:
+    headers = ["matcher", "re-identified", "95 % CI", "in 10 guesses", "EER", "bits", "control"]
+    return headers, [_matcher_row(attack) for attack in sorted(result.attacks, key=lambda attack: attack.error)]
+
+
+def _matcher_row(attack: Attack) -> list[str]:
     measures = attack.measures
     error = measures.identification_error
     assert error is not None
     within = next((guess.error for guess in measures.top_k if guess.k == 10), None)
     return [
         attack.matcher,
-        output.percent(1.0 - error.value),
-        f"{output.percent(1.0 - error.high)} to {output.percent(1.0 - error.low)}",
-        "" if within is None else output.percent(1.0 - within),
-        output.percent(measures.eer.value),
-        _bits(measures),
-        "" if attack.null is None else output.plain_bits(attack.null.pse.value_bits),
+        percent(1.0 - error.value),
+        interval(error.complement),
+        "" if within is None else percent(1.0 - within),
+        percent(measures.eer.value),
+        output.shown_bits(measures.pse),
+        "" if attack.null is None else bits(attack.null.pse.value_bits),
     ]
 
 
-def _bits(measures: Measures) -> str:
-    """Bits, or the limit where the value lies beyond what the data can show."""
-    pse = measures.pse
-    if pse.value_bits > pse.resolvable_bits:
-        return f"over {output.plain_bits(pse.resolvable_bits)}"
-    return output.plain_bits(pse.value_bits)
-
-
-def _bits_sentence(found: Assessment, best: Attack) -> str:
-    pse = best.measures.pse
-    value, low, high = (output.plain_bits(bits) for bits in (pse.value_bits, pse.low_bits, pse.high_bits))
-    name, limit = output.plain_bits(math.log2(found.users)), output.plain_bits(pse.resolvable_bits)
+def _information(result: Assessment) -> str:
+    """The paper's measures in sentences: PSE of the scores, PIE of one event."""
+    pse, name = result.best.measures.pse, bits(math.log2(result.users))
     if pse.high_bits <= 0.0 or pse.value_bits <= 0.0:
-        sentence = f"The scores of {best.matcher} show no information about who a person is"
+        said = "The scores show no information about who a person is"
     elif pse.value_bits > pse.resolvable_bits:
-        sentence = f"The scores of {best.matcher} carry over {limit} bits about who a person is, all these data show"
+        said = f"The scores carry over {bits(pse.resolvable_bits)} bits about who a person is, all these data can show"
     else:
-        sentence = (
-            f"The scores of {best.matcher} carry {value} bits about who a person is (95 % interval {low} to {high}; "
-            f"these data can show up to {limit})"
+        ends = f"95 % CI {bits(pse.low_bits)} to {bits(pse.high_bits)}"
+        said = (
+            f"The scores carry {bits(pse.value_bits)} bits about who a person is ({ends}; these data can show up to "
+            f"{bits(pse.resolvable_bits)})"
         )
-    people = output.count(found.users)
-    sentence += f", in an unlimited population; {name} bits are enough to single out one of {people}."
+    said = f"EER: equal-error rate. Bits: personal score entropy (PSE). {said}, in an unlimited population; "
+    said += f"{name} bits single out one of {count(result.users)}."
     if pse.unmatched_genuine_share > 0.0:
-        sentence += (
-            f" For {output.percent(pse.unmatched_genuine_share)} of people no stranger scores as they do: there the "
-            f"bits are a lower bound."
+        said += (
+            f" For {percent(pse.unmatched_genuine_share)} of people no stranger scores as they do: there the bits are "
+            "a lower bound."
         )
-    one, chance = output.plain_bits(found.pie_bits), output.plain_bits(found.pie_null_bits)
-    sentence += (
-        f" One single event carries {one} bits in these very data; dealt out to people by chance it carries {chance}"
-    )
-    if found.pie_bits <= found.pie_null_bits:
-        return f"{sentence}, so that with so few events each nothing can be told from it."
-    return f"{sentence}."
+    one, chance = bits(result.pie_bits), bits(result.pie_null_bits)
+    said += f" One event carries {one} bits in these data (PIE); shuffled among people, {chance}"
+    return f"{said}: no more than chance." if result.pie_bits <= result.pie_null_bits else f"{said}."
 
 
-def _null_sentence(found: Assessment) -> str:
-    if found.null_error is None:
-        return "The check on permuted people was skipped."
-    best = "the best of the same attacks" if len(found.attacks) > 1 else "the same attack"
-    return (
-        f"Check: with people permuted, so that there is nothing to find, {best} is right for "
-        f"{output.percent(1.0 - found.null_error)} of them."
-    )
-
-
-def _known_events_table(found: Assessment) -> str:
+def _known_events(result: Assessment) -> str:
     """How the attack grows with the number of events known."""
-    most = found.split.get("train_events")
+    most = result.split.get("train_events")
     rows = []
-    for row in found.by_known_events:
+    for row in result.by_known_events:
         known = str(row.train_events or (f"all ({most})" if most else "all"))
-        figure, error = row.figure, row.figure.error
-        interval = f"{output.percent(1.0 - error.high)} to {output.percent(1.0 - error.low)}"
-        rows.append([known, figure.matcher, output.percent(1.0 - error.value), interval, _bits(figure.measures)])
-    return output.table(["events known", "matcher", "right", "95 % interval", "bits"], rows)
+        best = row.figure
+        rows.append(
+            [known, best.matcher, percent(best.right.value), interval(best.right), output.shown_bits(best.measures.pse)]
+        )
+    return output.table(["events known", "matcher", "re-identified", "95 % CI", "bits"], rows)
 
 
-def _exposure_sentence(found: Assessment) -> str:
-    """Whom an attacker would choose first."""
-    most = found.most_exposed
-    if most.share >= 1.0:
-        return "No tenth of the people stands out as more at risk: the clearest matches are not more often right."
-    uneven = "The risk is not spread evenly. " if most.right.low > 1.0 - found.headline_error.low else ""
-    return (
-        f"{uneven}Of the {output.count(most.people)} people whose match is clearest to {most.matcher} "
-        f"({output.percent(most.share)} of all; the attacker sees how clear a match is without knowing the truth) "
-        f"{output.percent(most.right.value)} are named rightly (95 % interval {output.percent(most.right.low)} to "
-        f"{output.percent(most.right.high)})."
+def _convergence(found: Convergence | None) -> str:
+    """Bits against number of people, and whether they have settled."""
+    if found is None:
+        return "Too few people to show how the bits change with their number (200 are needed)."
+    by_size: dict[int, list[float]] = {}
+    for point in found.points:
+        by_size.setdefault(point.users, []).append(point.pse.value_bits)
+    rows = [[count(users), bits(sum(values) / len(values)), str(len(values))] for users, values in by_size.items()]
+    slope = found.slope_bits
+    settled = {True: "have settled", False: "have not settled", None: "cannot be said to have settled or not"}
+    said = (
+        f"With twice the people the bits change by {bits(slope.value)} (95 % CI {bits(slope.low)} to "
+        f"{bits(slope.high)}): they {settled[found.settled]}."
     )
+    if found.limited:
+        said += " Some of that is the limit of what fewer people can show."
+    return f"{output.table(['people', 'bits', 'samples'], rows)}\n\n{output.paragraph(said)}"
+
+
+def windows_text(windows: Sequence[dict[str, Any]]) -> str:
+    """The risk of each window of time, and what it means."""
+    rows = [_window_row(window) for window in windows]
+    lines = [output.table(["from", "to", "people", "events", "re-identified"], rows)]
+    skipped = [window for window in windows if window["reason"]]
+    if skipped:
+        more = f" The same holds for {len(skipped) - 1} more." if len(skipped) > 1 else ""
+        lines += ["", output.paragraph(f"Not attacked, from {skipped[0]['from']}: {skipped[0]['reason']}{more}")]
+    if windows and not windows[-1]["complete"]:
+        lines += ["", output.paragraph("The data end before the last window does.")]
+    lines += ["", output.paragraph("Each window is attacked with what was known within it: first half, second half.")]
+    return "\n".join(lines)
+
+
+def _window_row(window: dict[str, Any]) -> list[str]:
+    error = window["identification_error"]
+    share = "" if error is None else f"{percent(1.0 - error['value'])}"
+    if error is not None:
+        share += f" ({percent(1.0 - error['high'])[:-2]} to {percent(1.0 - error['low'])})"
+    return [window["from"], window["to"], count(window["users"]), count(window["events"]), share]

@@ -25,7 +25,6 @@ from entropie.cli.options import (
     quiet_option,
     verbose_option,
 )
-from entropie.cli.windows import shown_bits
 from entropie.request import People, Request, Run, Source
 from entropie.words import count, interval, percent, plural
 
@@ -169,7 +168,7 @@ def _details(result: Sweep) -> list[str]:
             count(row.items),
             count(row.events),
             row.matcher,
-            shown_bits(row.pse),
+            output.shown_bits(row.pse),
             "" if row.cost is None else "free" if row.usefulness is None else f"{row.usefulness + 0.0:.2f}",
         ]
         for row in (result.as_it_is, *result.rows)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from entropie.attack.measured import attack_outcome
 from entropie.attack.scoring import AttackOutcome
-from entropie.data.prepare import Rule
 from entropie.data.split import Knowledge, Split, split_traces
 from entropie.measures.det import det_curve, equal_error_rate
 from entropie.measures.divergence import divergence, finite_divergence
@@ -72,7 +71,7 @@ def attacked(
     """Attack so many people of one kind of data, all pairs of them."""
     people = at_least(source(settings, kind).traces, min_events)
     chosen = sample(people, users, settings.seed)
-    rule: Rule = "halves" if kind == "check-ins" else "history"
+    rule: Literal["halves", "history"] = "halves" if kind == "check-ins" else "history"
     parts = split_traces(chosen, SplitRule(rule, **split))
     return {**measured_traces(settings, matcher, parts, det), "people_to_choose_from": people.users}
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from entropie import words
 from entropie.attack.single import pie_bits
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
-from entropie.data.prepare import Rule
 from entropie.data.split import Knowledge, split_traces
 from entropie.data.traces import Traces
 from entropie.paper.attacks import measured_traces
@@ -63,7 +62,7 @@ def rated_films(settings: Settings) -> list[dict[str, Any]]:
     return _attacked(settings, latest_small(by_time=True), "history")
 
 
-def _attacked(settings: Settings, traces: Traces, rule: Rule) -> list[dict[str, Any]]:
+def _attacked(settings: Settings, traces: Traces, rule: Literal["halves", "history"]) -> list[dict[str, Any]]:
     rows = []
     for knowledge, events in _PLAN:
         known = _KNOWN_RATINGS if rule == "history" and knowledge == "partial" else None

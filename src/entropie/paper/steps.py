@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import entropie
 from entropie.atomic import replacing
 from entropie.paper import sources
 from entropie.paper.settings import Settings
@@ -118,7 +117,7 @@ def _kept(file: Path) -> Done | None:
 @functools.cache
 def program_digest() -> str:
     """A hash of the program text that results depend on."""
-    root = Path(entropie.__file__).parent
+    root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for file in sorted(path for part in _COMPUTING for path in (root / part).rglob("*.py")):
         digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())

@@ -1,7 +1,6 @@
-"""The same assessment on a Spark cluster: nothing but small statistics reaches the machine that asks for it.
+"""The driver for a Spark cluster: nothing but small statistics reaches the machine that asks.
 
-import entropie.engine.spark
-found = entropie.engine.spark.assess(dataframe, user="user", item="venue", time="time")
+`entropie.assess` comes here for a Spark DataFrame, or with `engine="spark"`.
 """
 
 from __future__ import annotations
@@ -10,17 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from entropie.engine.spark.assessment import assess
     from entropie.engine.spark.frequencies import count_reports
     from entropie.engine.spark.session import connect
 
 _HOMES = {
-    "assess": "entropie.engine.spark.assessment",
     "connect": "entropie.engine.spark.session",
     "count_reports": "entropie.engine.spark.frequencies",
 }
 
-__all__ = ["assess", "connect", "count_reports"]
+__all__ = ["connect", "count_reports"]
 
 
 def __getattr__(name: str) -> Any:

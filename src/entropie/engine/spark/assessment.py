@@ -1,4 +1,4 @@
-"""The main job on Spark: the assessment that one machine would give, from events that no one machine need hold."""
+"""The attacks on Spark: what one machine would find, from events that no one machine need hold."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from entropie.assessment import Assessment, assembled, check_attack
-from entropie.attack.matchers import MATCHERS
 from entropie.attack.scoring import needs_atoms
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
@@ -22,6 +20,8 @@ from entropie.engine.spark.reading import parallelism
 from entropie.engine.spark.session import connect, failures, require
 from entropie.engine.spark.statistics import Facts, ItemTotals, block_boxes, facts_of, item_totals, populations
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.findings import Attacked as AttackedPeople
+from entropie.findings import Findings, put_together
 from entropie.plan.attacks import AttackSpec
 from entropie.plan.execution import Attacked, Outcome, executed
 from entropie.plan.plan import Plan, plan_of, workers_of
@@ -30,17 +30,10 @@ from entropie.request import Request
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkEngine", "assess", "assess_on_spark"]
+__all__ = ["SparkEngine", "assess_on_spark"]
 
 
-def assess(events: object, **options: Any) -> Assessment:
-    """Assess a Spark DataFrame, or a path that the driver and every worker see, as `entropie.assess` does."""
-    check_attack(options.get("matchers", tuple(MATCHERS)), options.get("seed", 0), None)
-    control = options.pop("null_baseline", True)
-    return assess_on_spark(Request.of(events, {**options, "control": control, "engine": "spark"}))
-
-
-def assess_on_spark(request: Request) -> Assessment:
+def assess_on_spark(request: Request) -> Findings:
     """Assess the events of a request, a DataFrame or a path, on the cluster of its `run`.
 
     The answer is that of one machine to the bit. `source.order` names the column that says which of a person's rows of
@@ -50,7 +43,6 @@ def assess_on_spark(request: Request) -> Assessment:
     begun = clock.perf_counter()
     require()
     run = request.run
-    check_attack(request.attackers.matchers or tuple(MATCHERS), run.seed, None)
     with _session(request) as session, failures(session):
         with watched(session, run.progress, "reading"):
             people = _ingested(session, request)
@@ -176,7 +168,7 @@ def nobody_to_attack(users: int) -> InvalidInput:
     )
 
 
-def _assessed(engine: SparkEngine, begun: float) -> Assessment:
+def _assessed(engine: SparkEngine, begun: float) -> Findings:
     request, facts, spark, people = engine.request, engine.facts, engine.spark, engine.people
     rule, run = request.split, request.run
     outcome = engine.execute(engine.plan())
@@ -188,25 +180,14 @@ def _assessed(engine: SparkEngine, begun: float) -> Assessment:
         codes = [shown.code for shown in found.shown]
         named = people.items.where(people.items["code"].isin(codes)).collect() if codes else []
     names = {row["code"]: row["name"] for row in named}
-    return assembled(
-        outcome,
-        input_facts=people.facts,
-        split_facts={
-            "rule": rule.rule,
-            "knowledge": rule.knowledge,
-            "train_events": rule.train_events,
-            "target_events": rule.target_events,
-            "dropped_users": facts.dropped,
-            "converge": False,
-        },
+    attacked = AttackedPeople(
+        input=people.facts,
+        dropped_users=facts.dropped,
         users=facts.people,
         items=int(popularity[1].sum()),
         events=facts.events,
-        found=found,
+        item_bits=found,
         null_bits=by_chance.bits,
         item_name=lambda code: str(names[code]),
-        convergence=None,
-        seed=run.seed,
-        replicates=run.replicates,
-        begun=begun,
     )
+    return put_together(outcome, attacked, request, begun)

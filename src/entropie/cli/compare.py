@@ -1,0 +1,112 @@
+"""`compare`: did the risk rise from one assessment to another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from entropie.cli import output
+from entropie.cli.options import FILE, SHARE, Command, json_option, option, quiet_option, verbose_option
+from entropie.words import bits, count, percent
+
+if TYPE_CHECKING:
+    from entropie.gate.comparison import Comparison, Side
+
+
+@click.command(cls=Command)
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+@option(
+    "--tolerance-error",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    group="Verdict",
+    help="Accept a rise by this share of people. [0]",
+)
+@option("--strict", is_flag=True, group="Verdict", help="Exit with 3 where nothing can be told. [0]")
+@json_option
+@verbose_option
+@quiet_option
+def compare(
+    old: Path, new: Path, tolerance_error: float, strict: bool, as_json: bool, verbose: bool, quiet: bool
+) -> int:
+    """Did the risk rise from OLD to NEW, both files assessment.json?
+
+    Exit code 1 means that it did: the whole 95 % interval of the difference is above the tolerance. Different attacks
+    (another rule, other knowledge) cannot be compared: then the exit code is 0, or 3 with --strict.
+
+    \b
+    entropie compare last-month/assessment.json this-month/assessment.json
+    """
+    from entropie.document import read
+    from entropie.gate.comparison import compare as compared
+
+    comparison = compared(read(old), read(new), tolerance_error)
+    if as_json:
+        output.print_json(comparison.to_json())
+    elif not quiet:
+        click.echo(comparison_text(comparison, verbose=verbose))
+    return comparison.exit_code(strict)
+
+
+def comparison_text(comparison: Comparison, *, verbose: bool) -> str:
+    """The decision, the two numbers, and what to mind; with `verbose` the bits too."""
+    risk = comparison.risk_difference
+    rows = [
+        [
+            "re-identified",
+            percent(comparison.old.risk.value),
+            percent(comparison.new.risk.value),
+            f"{_signed(risk.value * 100)} points",
+            f"{_signed(risk.low * 100)} to {_signed(risk.high * 100)}",
+        ]
+    ]
+    if verbose:
+        rows += _bits_rows(comparison)
+    parts = [
+        output.paragraph(comparison.sentence),
+        f"{_side_line('old', comparison.old)}\n{_side_line('new', comparison.new)}",
+        output.table(["", "old", "new", "difference", f"{comparison.risk_level} CI"], rows),
+    ]
+    if comparison.warnings:
+        parts.append("\n".join(output.paragraph(f"Note: {warning}") for warning in comparison.warnings))
+    return "\n\n".join([*parts, output.paragraph(comparison.assumption)])
+
+
+def _bits_rows(comparison: Comparison) -> list[list[str]]:
+    change = comparison.pse_bits_difference
+    return [
+        [
+            "bits of the scores (PSE)",
+            _score_bits(comparison.old),
+            _score_bits(comparison.new),
+            "cannot be told" if change is None else f"{_signed(change.value)} bits",
+            "" if change is None else f"{_signed(change.low)} to {_signed(change.high)}",
+        ],
+        [
+            "bits of one event (PIE)",
+            bits(comparison.old.pie_bits),
+            bits(comparison.new.pie_bits),
+            f"{_signed(comparison.pie_bits_difference)} bits",
+            "exact",
+        ],
+    ]
+
+
+def _side_line(name: str, side: Side) -> str:
+    day = f", {side.date[:10]}" if side.date else ""
+    source = Path(side.source).name if side.source else "unnamed"
+    return f"{name}: {source}{day}, {count(side.users)} people, {count(side.events)} events"
+
+
+def _score_bits(side: Side) -> str:
+    """Bits of the scores; what is more than the data can show has no digits."""
+    return f"{'over ' if side.pse_bits_over else ''}{bits(side.pse_bits.value)}"
+
+
+def _signed(number: float) -> str:
+    """One decimal with a sign; never -0.0."""
+    return f"{round(number, 1) + 0.0:+.1f}"

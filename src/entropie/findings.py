@@ -1,0 +1,283 @@
+"""What the attacks on some people amount to: run by an engine, put together here, the same from every engine."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import sys
+import time as clock
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from entropie._version import __version__
+from entropie.attack.chance import dealt_anew
+from entropie.attack.identifying import IdentifyingItems, identifying_items
+from entropie.attack.matchers import matcher
+from entropie.attack.measured import Attack, MostExposed, best_attack, most_exposed, strongest
+from entropie.data.filter import keep_used_items
+from entropie.data.prepare import Prepared
+from entropie.data.split import Split
+from entropie.data.traces import Traces
+from entropie.engine.local import LocalEngine
+from entropie.measures.convergence import Convergence
+from entropie.measures.identification import guessing_error
+from entropie.measures.intervals import Interval
+from entropie.notebook import html_table
+from entropie.plan.execution import AttackerLevel, KnownEvents, Outcome
+from entropie.plan.plan import Counts, plan_of
+from entropie.request import Attackers, Request, Run, Source, SplitRule
+from entropie.words import bits, count, interval, percent
+
+__all__ = [
+    "SCHEMA",
+    "Attacked",
+    "Findings",
+    "check_matchers",
+    "findings_of",
+    "findings_of_traces",
+    "provenance_of",
+    "put_together",
+]
+
+SCHEMA = "entropie.assessment/1"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Findings:
+    """How identifiable the people behind some events are, before anybody judges it.
+
+    users, items, events   what was attacked, after filtering
+    split                  which rule made training and target, and how many events of each were used
+    attacks                one per matcher, in the order asked for
+    pie_bits               I(U;X) of one event of a person drawn at random, exact for these data
+    pie_null_bits          the same with all events shuffled among people: what chance shows with so few events each
+    by_known_events        the attack with fewer events to learn from, and last with all of them
+    attacker_levels        weaker and stronger attackers than the one assessed
+    identifying_items      which items carry how many of the pie_bits; none is named that fewer than ten people have
+    convergence            bits against number of people for the strongest matcher, where asked for
+    """
+
+    input: dict[str, Any]
+    split: dict[str, Any]
+    users: int
+    items: int
+    events: int
+    attacks: tuple[Attack, ...]
+    pie_bits: float
+    pie_null_bits: float
+    by_known_events: tuple[KnownEvents, ...]
+    attacker_levels: tuple[AttackerLevel, ...]
+    identifying_items: dict[str, Any]
+    convergence: Convergence | None
+    provenance: dict[str, Any]
+
+    @property
+    def strongest(self) -> int:
+        """Index of the attack that re-identifies most people; bits decide between equals."""
+        return strongest(self.attacks)
+
+    @property
+    def best(self) -> Attack:
+        """The attack that counts."""
+        return self.attacks[self.strongest]
+
+    @property
+    def headline_error(self) -> Interval:
+        """The best attack's error, with an interval that allows for its having been chosen among all of them."""
+        return best_attack(self.attacks).error
+
+    @property
+    def reidentified(self) -> Interval:
+        """Share of people that the best attack re-identifies, with that interval."""
+        return self.headline_error.complement
+
+    @property
+    def most_exposed(self) -> MostExposed:
+        """The people with the highest risk: the clearest tenth of some attack, or everybody."""
+        return most_exposed(self.attacks)
+
+    @property
+    def null_error(self) -> float | None:
+        """The smallest error of all attacks with identities shuffled: what choosing the best makes out of nothing."""
+        nulls = [attack.null.identification_error for attack in self.attacks if attack.null is not None]
+        return min((error.value for error in nulls if error is not None), default=None)
+
+    @property
+    def guessing_error(self) -> float:
+        """Error of guessing: 1 - 1/n."""
+        return guessing_error(self.users)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document `assessment.json`: plain values, None instead of NaN; protection and verdict still open."""
+        return {
+            "schema": SCHEMA,
+            "input": self.input,
+            "split": self.split,
+            "users": self.users,
+            "items": self.items,
+            "events": self.events,
+            "attacks": [attack.to_json() for attack in self.attacks],
+            "guessing_error": self.guessing_error,
+            "name_bits": math.log2(self.users),
+            "pie_bits": self.pie_bits,
+            "pie_null_bits": self.pie_null_bits,
+            "strongest": self.strongest,
+            "headline": {
+                "matcher": self.best.matcher,
+                "identification_error": self.headline_error.to_json(),
+                "most_exposed": self.most_exposed.to_json(),
+                "chosen_among": len(self.attacks),
+                "null_identification_error": self.null_error,
+            },
+            "convergence": None if self.convergence is None else _convergence_json(self.convergence),
+            "by_known_events": [row.to_json() for row in self.by_known_events],
+            "attacker_levels": [level.to_json() for level in self.attacker_levels],
+            "identifying_items": self.identifying_items,
+            "protection": [],
+            "declared": None,
+            "verdict": None,
+            "review": None,
+            "provenance": self.provenance,
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        """What a result says of itself in a line or two."""
+        share, exposed = self.reidentified, self.most_exposed
+        sizes = f"{count(self.users)} people, {count(self.items)} items, {count(self.events)} events"
+        yield f"{type(self).__name__} of {sizes}"
+        yield f"  re-identified: {percent(share.value)} (95 % CI {interval(share)}); chance {percent(1 / self.users)}"
+        if exposed.share < 1.0:
+            right = exposed.right
+            yield f"  most exposed {percent(exposed.share)}: {percent(right.value)} ({interval(right)})"
+        yield f"  strongest of {len(self.attacks)} matchers: {self.best.matcher}; one event: {bits(self.pie_bits)} bits"
+
+    def _repr_html_(self) -> str:
+        headers = ("matcher", "re-identified", "low", "high", "equal error", "bits")
+        rows = []
+        for attack in self.attacks:
+            measures = attack.measures
+            error = measures.identification_error
+            ends = (0.0, 1.0) if error is None else (1.0 - error.high, 1.0 - error.low)
+            rows.append((attack.matcher, 1.0 - attack.error, *ends, measures.eer.value, measures.pse.value_bits))
+        return html_table(f"{self.users:,} people, {self.items:,} items, {self.events:,} events", headers, rows)
+
+    def parts(self) -> dict[str, Any]:
+        """Every field by name, to build a larger value from."""
+        return {field.name: getattr(self, field.name) for field in fields(Findings)}
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """Whom and what the attacks were on, and what single items give away.
+
+    item_bits    each item's part of the information of one event
+    null_bits    the information of one event when events are shuffled among people
+    item_name    the name behind an item code
+    """
+
+    input: dict[str, Any]
+    dropped_users: int
+    users: int
+    items: int
+    events: int
+    item_bits: IdentifyingItems
+    null_bits: float
+    item_name: Callable[[int], str]
+
+
+def findings_of(prepared: Prepared, request: Request, begun: float | None = None) -> Findings:
+    """Attack events that have been read and split, on this machine; `begun` is when that began."""
+    begun = clock.perf_counter() if begun is None else begun
+    run, split = request.run, prepared.split
+    engine = LocalEngine.of(split, run)
+    outcome = engine.execute(plan_of(request, Counts.of(split)))
+    kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
+    traces = prepared.traces if kept is None else kept.traces
+    item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
+    attacked = Attacked(
+        input=prepared.input_facts,
+        dropped_users=split.dropped_users,
+        users=split.train.users,
+        items=traces.domain_size,
+        events=traces.events,
+        item_bits=identifying_items(traces),
+        null_bits=identifying_items(dealt_anew(traces, run.seed)).bits,
+        item_name=lambda code: str(item_ids[code]),
+    )
+    best = best_attack(outcome.attacks).matcher
+    convergence = engine.convergence(best) if request.attackers.converge else None
+    return put_together(outcome, attacked, request, begun, convergence)
+
+
+def findings_of_traces(
+    traces: Traces, split: Split, attackers: Attackers = Attackers(), run: Run = Run(), rule: SplitRule = SplitRule()
+) -> Findings:
+    """The same for traces in memory; items are named by their codes."""
+    names = pa.array(np.arange(traces.domain_size, dtype=np.uint32))
+    request = Request(Source(), split=rule, attackers=attackers, run=run)
+    return findings_of(Prepared(traces, split, names, {}), request)
+
+
+def put_together(
+    outcome: Outcome, attacked: Attacked, request: Request, begun: float, convergence: Convergence | None = None
+) -> Findings:
+    """Everything found, with the account of how."""
+    rule = request.split
+    return Findings(
+        input=attacked.input,
+        split={
+            "rule": rule.rule,
+            "knowledge": rule.knowledge,
+            "train_events": rule.train_events,
+            "target_events": rule.target_events,
+            "dropped_users": attacked.dropped_users,
+            "converge": request.attackers.converge,
+        },
+        users=attacked.users,
+        items=attacked.items,
+        events=attacked.events,
+        attacks=outcome.attacks,
+        pie_bits=attacked.item_bits.bits,
+        pie_null_bits=attacked.null_bits,
+        by_known_events=outcome.by_known_events,
+        attacker_levels=outcome.attacker_levels,
+        identifying_items=attacked.item_bits.to_json(attacked.item_name),
+        convergence=convergence,
+        provenance=provenance_of(request.run, begun),
+    )
+
+
+def provenance_of(run: Run, begun: float) -> dict[str, Any]:
+    """How and when a result was made."""
+    return {
+        "version": __version__,
+        "python": sys.version.split()[0],
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": run.command,
+        "seed": run.seed,
+        "replicates": run.replicates,
+        "seconds": round(clock.perf_counter() - begun, 3),
+    }
+
+
+def check_matchers(names: tuple[str, ...]) -> None:
+    """Refuse a matcher that does not exist before anything is read."""
+    for name in names:
+        matcher(name)
+
+
+def _convergence_json(slope: Convergence) -> dict[str, Any]:
+    return {
+        "points": [{"users": point.users, "pse_bits": point.pse.to_json()} for point in slope.points],
+        "slope_bits_per_doubling": slope.slope_bits.to_json(),
+        "tolerance_bits": slope.tolerance_bits,
+        "settled": slope.settled,
+        "limited": slope.limited,
+    }
