@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from entropie.attack.features import FeatureRows
 from entropie.errors import InvalidInput
 from entropie.kernels.attack_index import index_postings, index_rows, largest_row, length_ranks, row_scores
+from entropie.kernels.attack_records import Rows, TargetBlock, Unit, UserBlock
 from entropie.kernels.features import feature_totals
 
 __all__ = [
@@ -66,6 +67,11 @@ class Units:
     def shift(self) -> int:
         """Bits of a sum below its key."""
         return self.exponent - KEY_BITS
+
+    @property
+    def record(self) -> Unit:
+        """As kernels take it."""
+        return Unit(self.scale, self.tolerance, self.shift)
 
     def keys(self, scores: NDArray[np.int64]) -> NDArray[np.int64]:
         """Keys of scores: rounded to multiples of 2^-KEY_BITS."""
@@ -142,6 +148,11 @@ class Index:
         """Users of this block."""
         return self.people.size
 
+    @property
+    def record(self) -> UserBlock:
+        """As kernels take it."""
+        return UserBlock(self.starts, self.users, self.fixed, self.penalty, self.user_count)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
@@ -160,6 +171,11 @@ class Targets:
     sizes: NDArray[np.float64]
     own: NDArray[np.int64]
     genuine: NDArray[np.int64]
+
+    @property
+    def record(self) -> TargetBlock:
+        """As kernels take it."""
+        return TargetBlock(self.offsets, self.features, self.weights, self.heads, self.sizes, self.own, self.genuine)
 
     def part(self, begin: int, end: int) -> Targets:
         """Cut out targets begin..end-1, sharing memory."""
@@ -233,12 +249,8 @@ def genuine_scores(
     if users.rows != targets.rows:
         raise InvalidInput(f"Every target needs its user's row, got {users.rows} users and {targets.rows} targets.")
     scores: NDArray[np.int64] = row_scores(
-        users.offsets,
-        users.features,
-        users.weights,
-        targets.offsets,
-        targets.features,
-        targets.weights,
+        Rows(users.offsets, users.features, users.weights),
+        Rows(targets.offsets, targets.features, targets.weights),
         np.empty(0) if penalty is None else penalty,
         np.empty(0) if sizes is None else sizes,
         units.scale,

@@ -25,7 +25,16 @@ from entropie.attack.scoring import (
 )
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.kernels.attack_hash import hash_pairs, hash_postings, hits_of_reports, item_postings
+from entropie.kernels.attack_hash import (
+    Gain,
+    HashFamily,
+    HashReports,
+    ItemPostings,
+    hash_pairs,
+    hash_postings,
+    hits_of_reports,
+    item_postings,
+)
 from entropie.kernels.attack_index import posted_scores
 
 __all__ = ["HashedTargets", "attack_hashed", "hashed_response", "randomized_response", "report_weights"]
@@ -128,45 +137,43 @@ def hashed_response(train: Traces, reports: HashedTargets) -> Matching:
     return _itemised(_Book.of(train, reports), reports)
 
 
-_Words = NDArray[np.uint64]
-_Family = tuple[_Words, _Words, _Words, np.uint64, np.uint64, np.uint64, _Words, _Words]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Book:
     """Who has which item how often, and how much a share of matching events says."""
 
     counts: FeatureRows
-    item_starts: NDArray[np.int64]
-    item_users: NDArray[np.uint32]
-    item_times: NDArray[np.uint32]
-    totals: NDArray[np.float64]
+    items: ItemPostings
     items_in_use: int
-    known: NDArray[np.uint64]  # the items in use, where hashing them is cheaper than enumerating preimages
-    odds: float
+    family: HashFamily
+    gain: Gain
 
     @classmethod
     def of(cls, train: Traces, reports: HashedTargets) -> _Book:
         counts = item_rows(train)
         postings = item_postings(counts.offsets, counts.features, counts.weights, train.domain_size)
-        used = np.flatnonzero(np.diff(postings[0])).astype(np.uint64)
+        used = np.flatnonzero(np.diff(postings.starts)).astype(np.uint64)
+        # hashing the items in use may be cheaper than enumerating preimages
         known = used if used.size < train.domain_size / reports.hash_size else used[:0]
         odds = math.inf if reports.theta == 1 else reports.theta * reports.hash_size / (1 - reports.theta)
-        return cls(counts, *postings, counts.totals(), used.size, known, odds)
+        prime, hash_size = reports.prime, reports.hash_size
+        inverse = pow(hash_size, -1, prime) if hash_size < prime else 1
+        family = HashFamily(np.uint64(prime), np.uint64(hash_size), np.uint64(inverse), known, reports.domain_size)
+        return cls(counts, postings, used.size, family, Gain(counts.totals(), odds, _FLOOR))
 
     def index(self, reports: HashedTargets) -> Index:
         """Begin an index without postings: the unit of the sums, from the longest target."""
-        gain = math.log1p(self.odds) if math.isfinite(self.odds) else -math.log(_FLOOR)
+        odds = self.gain.odds
+        gain = math.log1p(odds) if math.isfinite(odds) else -math.log(_FLOOR)
         longest = int(np.diff(reports.offsets).max())
         nothing = np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, np.int64)
         units = Units(exponent_for(longest * gain))
-        people = np.arange(self.totals.size, dtype=np.uint32)
+        people = np.arange(self.gain.totals.size, dtype=np.uint32)
         return Index(*nothing, people, np.empty(0), units, np.zeros(1, np.int64))
 
     def blocks(self, reports: HashedTargets) -> Iterator[tuple[int, int]]:
         """Cut targets into runs whose postings and whose work stay small."""
-        per_report = 1 + self.item_users.size / reports.hash_size
-        tries = 1 + (self.known.size or reports.domain_size / reports.hash_size)
+        per_report = 1 + self.items.users.size / reports.hash_size
+        tries = 1 + (self.family.known.size or reports.domain_size / reports.hash_size)
         step = max(1, int(min(_BLOCK_POSTINGS / per_report, _BLOCK_WORK / tries)))
         targets = reports.offsets.size - 1
         begin = 0
@@ -179,14 +186,14 @@ class _Book:
 
 def _itemised(book: _Book, reports: HashedTargets) -> Matching:
     """Rows of the items that hash to each report, and of the corrections for users who have several."""
-    starts, items = hits_of_reports(*_family(book, reports, slice(None)), book.item_starts)
-    postings = (book.item_starts, book.item_users, book.item_times)
-    changed, users, corrections = hash_pairs(starts, items, *postings, book.totals, book.odds, _FLOOR)
-    shares = book.counts.weights / np.repeat(book.totals, np.diff(book.counts.offsets))
-    gains = np.log1p(book.odds * shares) if math.isfinite(book.odds) else np.log(shares) - math.log(_FLOOR)
+    starts, items = hits_of_reports(HashReports(reports.a, reports.b, reports.y), book.family, book.items.starts)
+    changed, users, corrections = hash_pairs(starts, items, book.items, book.gain)
+    totals, odds, floor = book.gain
+    shares = book.counts.weights / np.repeat(totals, np.diff(book.counts.offsets))
+    gains = np.log1p(odds * shares) if math.isfinite(odds) else np.log(shares) - math.log(floor)
     order = np.argsort(users, kind="stable")
     of_report = np.repeat(np.arange(starts.size - 1, dtype=np.uint32), np.diff(changed))
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(users, minlength=book.totals.size))))
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(users, minlength=totals.size))))
     makeup = FeatureRows(offsets, of_report[order], corrections[order], starts.size - 1)
     corrected = np.flatnonzero(np.diff(changed)).astype(np.uint32)
     corrected_before = np.searchsorted(corrected, reports.offsets)
@@ -197,15 +204,6 @@ def _itemised(book: _Book, reports: HashedTargets) -> Matching:
             [item_rows(asked), FeatureRows(corrected_before, corrected, np.ones(corrected.size), starts.size - 1)]
         ),
     )
-
-
-def _family(book: _Book, reports: HashedTargets, part: slice) -> _Family:
-    """What the kernels want to know about some reports: columns, hash family, items to try, and room for hits."""
-    prime, hash_size = reports.prime, reports.hash_size
-    inverse = pow(hash_size, -1, prime) if hash_size < prime else 1
-    room = np.empty(book.known.size or reports.domain_size, np.uint64)
-    columns = (reports.a[part], reports.b[part], reports.y[part])
-    return (*columns, np.uint64(prime), np.uint64(hash_size), np.uint64(inverse), book.known, room)
 
 
 def _job(
@@ -221,15 +219,14 @@ def _job(
 
     def run(level: int) -> Partial:
         low, high = reports.offsets[begin], reports.offsets[end]
-        postings = (book.item_starts, book.item_users, book.item_times)
-        family = _family(book, reports, slice(low, high))
-        found = hash_postings(*family, *postings, book.totals, book.odds, _FLOOR, index.units.scale)
+        sent = HashReports(reports.a[low:high], reports.b[low:high], reports.y[low:high])
+        postings = hash_postings(sent, book.family, book.items, book.gain, index.units.scale)
         ids = np.arange(begin, end, dtype=np.int64)
         offsets = reports.offsets[begin : end + 1] - low
         rows = offsets, np.arange(high - low, dtype=np.uint32), np.ones(high - low)
-        genuine = posted_scores(*found, *rows, ids)
+        genuine = posted_scores(*postings, *rows, ids)
         targets = Targets(ids, *rows, np.zeros_like(ids), np.empty(0), ids, genuine)
-        starts, users, fixed = found
+        starts, users, fixed = postings
         block = replace(index, starts=starts, users=users, fixed=fixed)
         return score_block(block, targets, candidates=candidates, max_values=max_values, level=level)
 

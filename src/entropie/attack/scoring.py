@@ -28,7 +28,7 @@ from entropie.attack.index import (
 )
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
 from entropie.errors import InvalidParameter
-from entropie.kernels.attack_law import EMPTY, atom_table, cluster_keys, levels_up, sum_sorted
+from entropie.kernels.attack_law import EMPTY, cluster_keys, levels_up, sum_sorted
 from entropie.kernels.scoring import score_targets
 from entropie.measures.law import ScoreLaw
 
@@ -206,41 +206,20 @@ def score_block(
     if index.user_count == 0:
         return Partial.unscored(ids, genuine, candidates, LawPart.empty(index.atoms.size, max_values))
     kept = min(candidates, index.user_count)
-    found = score_targets(
-        index.starts,
-        index.users,
-        index.fixed,
-        index.user_count,
-        index.penalty,
-        index.units.scale,
-        index.units.tolerance,
-        index.units.shift,
-        atom_table(index.atoms),
-        index.atoms.size,
-        targets.offsets,
-        targets.features,
-        targets.weights,
-        targets.heads,
-        targets.sizes,
-        targets.own,
-        targets.genuine,
-        kept,
-        max_values,
-        level,
-    )
-    better, tied, near_offsets, near_scores, near_counts, best_users, best_scores = found[:7]
-    near_offsets, places = ragged(near_offsets, order)
+    users, block, unit = index.record, targets.record, index.units.record
+    scored, law = score_targets(users, block, unit, kept, index.atoms, max_values, level)
+    near_offsets, places = ragged(scored.near_offsets, order)
     return Partial(
         ids,
         genuine,
-        better[order],
-        tied[order],
+        scored.better[order],
+        scored.tied[order],
         near_offsets,
-        near_scores[places],
-        near_counts[places],
-        _padded(index.people[best_users[order]], candidates, NOBODY),
-        _padded(best_scores[order], candidates, EMPTY),
-        LawPart(*found[7:], max_values),
+        scored.near_scores[places],
+        scored.near_counts[places],
+        _padded(index.people[scored.best_users[order]], candidates, NOBODY),
+        _padded(scored.best_scores[order], candidates, EMPTY),
+        LawPart(*law, max_values),
     )
 
 

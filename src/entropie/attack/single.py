@@ -13,7 +13,6 @@ from entropie.attack.mechanism import report_weights
 from entropie.attack.scoring import CANDIDATES, AttackOutcome, LawPart, Partial, law_size, outcome_of
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.kernels.attack_law import atom_table
 from entropie.kernels.attack_single import information_nats, score_single
 
 __all__ = ["SingleDatum", "attack_single", "pie_bits", "single_datum"]
@@ -62,24 +61,13 @@ def attack_single(
     kept = law_size(train.users, max_values)
     asked = np.full(train.users, -1, np.int64)
     asked[np.diff(targets.offsets) > 0] = targets.features
-    found = score_single(
-        index.starts,
-        index.users,
-        index.fixed,
-        index.user_count,
-        units.tolerance,
-        units.shift,
-        atom_table(atoms),
-        atoms.size,
-        asked,
-        genuine,
-        min(candidates, index.user_count),
-        kept,
+    scored, groups, law = score_single(
+        index.record, asked, genuine, units.record, min(candidates, index.user_count), atoms, kept
     )
-    better, tied, groups, near_offsets, near_scores, near_counts, best_users, best_scores = found[:8]
-    near_offsets, places = ragged(near_offsets, groups)
-    near = near_offsets, near_scores[places], near_counts[places]
-    partial = Partial(targets.ids, genuine, better, tied, *near, best_users, best_scores, LawPart(*found[8:], kept))
+    near_offsets, places = ragged(scored.near_offsets, groups)
+    near = near_offsets, scored.near_scores[places], scored.near_counts[places]
+    best = scored.best_users, scored.best_scores
+    partial = Partial(targets.ids, genuine, scored.better, scored.tied, *near, *best, LawPart(*law, kept))
     return outcome_of(units, atoms, partial)
 
 

@@ -2,41 +2,75 @@
 
 A head is a path: first the rank-one term, then features. Each step moves the users of one posting to new classes and
 leaves the others where they are, so a step costs its posting and a copy of the class numbers, and targets whose heads
-begin alike share the steps. At depth d, user u has the score values[classes[d, u]]; class c < sizes[d] has counts[d, c]
-users. Steps only append to `values`, so the classes of a shorter path stay valid. Two classes may have equal values.
+begin alike share the steps. Steps only append classes, so those of a shorter path stay valid. Two classes may have
+equal values.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.attack_law import slot_of
+from entropie.kernels.attack_records import TargetBlock
 
-__all__ = ["common_path", "ladder_of", "lead", "merge_order", "move_users", "offer", "posting_parts", "size_parts"]
+__all__ = ["Base", "Bases", "base_at", "common_path", "new_bases", "offer", "posting_parts", "size_parts", "take_step"]
+
+
+class Bases(NamedTuple):
+    """A path: at depth d, user u has the score values[classes[d, u]]."""
+
+    values: NDArray[np.int64]  # of the classes of all depths
+    known: NDArray[np.int64]  # classes that there are at each depth
+    classes: NDArray[np.uint32]  # depth x user
+    counts: NDArray[np.int64]  # depth x class: users in it
+    orders: NDArray[np.int64]  # depth x place: the classes by value
+    leaders: NDArray[np.int64]  # depth x place: some of the best users, best first
+
+
+class Base(NamedTuple):
+    """What targets at the end of a path have in common."""
+
+    values: NDArray[np.int64]
+    classes: NDArray[np.uint32]  # of the users
+    counts: NDArray[np.int64]
+    leaders: NDArray[np.int64]
+    ladder: NDArray[np.int64]  # the values that users have, ascending
+    above: NDArray[np.int64]  # users who reach each of them or more, with 0 at the end
+    removed: NDArray[np.int64]  # class: users reached otherwise, over all targets; written to
 
 
 @njit(nogil=True, cache=True)
-def common_path(
-    one: int,
-    other: int,
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    weights: NDArray[np.float64],
-    heads: NDArray[np.int64],
-    sizes: NDArray[np.float64],
-) -> int:
+def new_bases(users: int, depths: int, leaders: int) -> Bases:
+    """Begin with all users in one class of score zero."""
+    bases = Bases(
+        np.zeros(1024, np.int64),
+        np.ones(depths, np.int64),
+        np.zeros((depths, users), np.uint32),
+        np.zeros((depths, 1024), np.int64),
+        np.zeros((depths, 1024), np.int64),
+        np.zeros((depths, leaders), np.int64),
+    )
+    bases.counts[0, 0] = users
+    bases.leaders[0] = np.arange(leaders)
+    return bases
+
+
+@njit(nogil=True, cache=True)
+def common_path(targets: TargetBlock, one: int, other: int) -> int:
     """Count the steps that the heads of two targets have in common."""
     steps = 0
-    if sizes.shape[0] > 0:
-        if sizes[one] != sizes[other]:
+    if targets.sizes.shape[0] > 0:
+        if targets.sizes[one] != targets.sizes[other]:
             return 0
         steps = 1
-    for step in range(min(heads[one], heads[other])):
-        first = offsets[one] + step
-        second = offsets[other] + step
-        if features[first] != features[second] or weights[first] != weights[second]:
+    for step in range(min(targets.heads[one], targets.heads[other])):
+        first = targets.offsets[one] + step
+        second = targets.offsets[other] + step
+        if targets.features[first] != targets.features[second] or targets.weights[first] != targets.weights[second]:
             break
         steps += 1
     return steps
@@ -59,26 +93,56 @@ def posting_parts(fixed: NDArray[np.int64], weight: float, parts: NDArray[np.int
 
 
 @njit(nogil=True, cache=True)
-def move_users(
-    users: NDArray[np.uint32],
+def take_step(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[np.int64]) -> Bases:
+    """Go from `depth` one deeper: copy its classes, move the movers by their parts, and put all in order.
+
+    Returns the bases, which may have grown.
+    """
+    first = bases.known[depth]
+    bases.classes[depth + 1] = bases.classes[depth]
+    bases.counts[depth + 1, :first] = bases.counts[depth, :first]
+    slots = np.full(1024, -1, np.int64)
+    place = 0
+    last = first
+    while True:
+        place, last = _move_users(bases, depth, movers, parts, place, slots, last)
+        if place == movers.shape[0]:
+            break
+        if last == bases.values.shape[0]:
+            bases = _with_room(bases)
+        if 2 * (last - first) >= slots.shape[0]:
+            slots = _more_slots(slots, bases.values, first, last)
+    bases.known[depth + 1] = last
+    _merge_order(bases.values, bases.orders[depth], first, last, bases.orders[depth + 1])
+    _lead(bases, depth, movers, parts)
+    return bases
+
+
+@njit(nogil=True, cache=True)
+def _move_users(
+    bases: Bases,
+    depth: int,
+    movers: NDArray[np.uint32],
     parts: NDArray[np.int64],
     begin: int,
-    before: NDArray[np.uint32],
-    after: NDArray[np.uint32],
-    values: NDArray[np.int64],
-    counts: NDArray[np.int64],
     slots: NDArray[np.int64],
-    first: int,
-    found: int,
+    last: int,
 ) -> tuple[int, int]:
-    """Move users begin.. of a posting to new classes, numbered from `first`; next place and classes there are.
+    """Move users begin.. to new classes, numbered from known[depth] up to below `last`; next user and next number.
 
     Stops where the slots are half full or the classes have no room.
     """
+    before, after, values, counts = (
+        bases.classes[depth],
+        bases.classes[depth + 1],
+        bases.values,
+        bases.counts[depth + 1],
+    )
+    first = bases.known[depth]
     mask = slots.shape[0] - 1
     place = begin
-    while place < users.shape[0] and 2 * (found - first) <= mask and found < values.shape[0]:
-        user = users[place]
+    while place < movers.shape[0] and 2 * (last - first) <= mask and last < values.shape[0]:
+        user = movers[place]
         old = before[user]
         score = values[old] + parts[place]
         slot = slot_of(score, mask)
@@ -86,19 +150,62 @@ def move_users(
             slot = (slot + 1) & mask
         number = slots[slot]
         if number < 0:
-            number = found
+            number = last
             slots[slot] = number
             values[number] = score
             counts[number] = 0
-            found += 1
+            last += 1
         after[user] = number
         counts[old] -= 1
         counts[number] += 1
         place += 1
-    return place, found
+    return place, last
 
 
 @njit(nogil=True, cache=True)
+def _with_room(bases: Bases) -> Bases:
+    """Make room for twice as many classes."""
+    depths, room = bases.counts.shape
+    values = np.zeros(2 * room, np.int64)
+    values[:room] = bases.values
+    counts = np.zeros((depths, 2 * room), np.int64)
+    counts[:, :room] = bases.counts
+    orders = np.zeros((depths, 2 * room), np.int64)
+    orders[:, :room] = bases.orders
+    return Bases(values, bases.known, bases.classes, counts, orders, bases.leaders)
+
+
+@njit(nogil=True, cache=True)
+def _more_slots(slots: NDArray[np.int64], values: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
+    """Enter classes first..last-1 by their values into four times as many slots."""
+    slots = np.full(4 * slots.shape[0], -1, np.int64)
+    mask = slots.shape[0] - 1
+    for number in range(first, last):
+        slot = slot_of(values[number], mask)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = number
+    return slots
+
+
+@njit(nogil=True, cache=True)
+def _merge_order(
+    values: NDArray[np.int64], before: NDArray[np.int64], first: int, last: int, after: NDArray[np.int64]
+) -> None:
+    """Put the classes below `last` in order of value, given those below `first` in order."""
+    fresh = np.argsort(values[first:last], kind="mergesort")
+    old = 0
+    new = 0
+    for place in range(last):
+        if old < first and (new == last - first or values[before[old]] <= values[first + fresh[new]]):
+            after[place] = before[old]
+            old += 1
+        else:
+            after[place] = first + fresh[new]
+            new += 1
+
+
+@njit(nogil=True, cache=True, inline="always")
 def offer(
     best_scores: NDArray[np.int64], best_users: NDArray[np.int64], filled: int, score: int, user: np.int64
 ) -> int:
@@ -123,19 +230,13 @@ def offer(
 
 
 @njit(nogil=True, cache=True)
-def lead(
-    users: NDArray[np.uint32],
-    parts: NDArray[np.int64],
-    classes: NDArray[np.uint32],
-    values: NDArray[np.int64],
-    first: int,
-    former: NDArray[np.int64],
-    leaders: NDArray[np.int64],
-) -> None:
-    """Find the users who lead after a step, best first: `former` led before, those with classes from `first` moved.
+def _lead(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[np.int64]) -> None:
+    """Find the users who lead after a step, from those who led before it and those who moved.
 
     Nobody who neither led nor moved can lead now, unless some users moved down: then all are looked at.
     """
+    classes, values, first = bases.classes[depth + 1], bases.values, bases.known[depth]
+    former, leaders = bases.leaders[depth], bases.leaders[depth + 1]
     scores = np.empty(leaders.shape[0], np.int64)
     filled = 0
     for place in range(former.shape[0]):
@@ -143,13 +244,13 @@ def lead(
         if classes[user] < first:
             filled = offer(scores, leaders, filled, values[classes[user]], user)
     down = False
-    for place in range(users.shape[0]):
+    for place in range(movers.shape[0]):
         down |= parts[place] < 0
-        user = np.int64(users[place])
+        user = np.int64(movers[place])
         score = values[classes[user]]
         if filled < leaders.shape[0] or score >= scores[filled - 1]:
             filled = offer(scores, leaders, filled, score, user)
-    if down and users.shape[0] < classes.shape[0]:
+    if down and movers.shape[0] < classes.shape[0]:
         filled = 0
         for user in range(classes.shape[0]):
             score = values[classes[user]]
@@ -158,34 +259,19 @@ def lead(
 
 
 @njit(nogil=True, cache=True)
-def merge_order(
-    values: NDArray[np.int64], before: NDArray[np.int64], first: int, found: int, after: NDArray[np.int64]
-) -> None:
-    """Put the classes below `found` in order of value, given those below `first` in order."""
-    fresh = np.argsort(values[first:found], kind="mergesort")
-    old = 0
-    new = 0
-    for place in range(found):
-        if old < first and (new == found - first or values[before[old]] <= values[first + fresh[new]]):
-            after[place] = before[old]
-            old += 1
-        else:
-            after[place] = first + fresh[new]
-            new += 1
-
-
-@njit(nogil=True, cache=True)
-def ladder_of(
-    values: NDArray[np.int64], counts: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the values that users have, ascending; and how many users reach each of them or more, with 0 at the end."""
-    ladder = np.empty(order.shape[0], np.int64)
-    above = np.zeros(order.shape[0] + 1, np.int64)
-    rung = order.shape[0]
-    for place in range(order.shape[0] - 1, -1, -1):
-        number = order[place]
+def base_at(bases: Bases, depth: int) -> Base:
+    """Look at one depth: its classes, and the values that users have there."""
+    classes = bases.known[depth]
+    counts = bases.counts[depth, :classes]
+    ladder = np.empty(classes, np.int64)
+    above = np.zeros(classes + 1, np.int64)
+    rung = classes
+    for place in range(classes - 1, -1, -1):
+        number = bases.orders[depth, place]
         if counts[number] > 0:
             rung -= 1
-            ladder[rung] = values[number]
+            ladder[rung] = bases.values[number]
             above[rung] = above[rung + 1] + counts[number]
-    return ladder[rung:], above[rung:]
+    removed = np.zeros(classes, np.int64)
+    leaders = bases.leaders[depth]
+    return Base(bases.values, bases.classes[depth], counts, leaders, ladder[rung:], above[rung:], removed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -10,13 +11,56 @@ from numpy.typing import NDArray
 
 from entropie.kernels.modular import hash_value, preimages
 
-__all__ = ["hash_pairs", "hash_postings", "hits_of_reports", "item_postings"]
+__all__ = [
+    "Gain",
+    "HashFamily",
+    "HashReports",
+    "ItemPostings",
+    "hash_pairs",
+    "hash_postings",
+    "hits_of_reports",
+    "item_postings",
+]
+
+
+class HashReports(NamedTuple):
+    """Reports (a, b, y), one a row."""
+
+    a: NDArray[np.uint64]
+    b: NDArray[np.uint64]
+    y: NDArray[np.uint64]
+
+
+class HashFamily(NamedTuple):
+    """The hash functions of the reports, and which items to try: the known ones, or without them all."""
+
+    prime: np.uint64
+    hash_size: np.uint64
+    inverse: np.uint64  # of the hash size modulo the prime
+    known: NDArray[np.uint64]
+    domain_size: int
+
+
+class ItemPostings(NamedTuple):
+    """Who has an item and how often: users[starts[x]:starts[x + 1]], times likewise."""
+
+    starts: NDArray[np.int64]
+    users: NDArray[np.uint32]
+    times: NDArray[np.uint32]
+
+
+class Gain(NamedTuple):
+    """How much a share of matching events says."""
+
+    totals: NDArray[np.float64]  # events of each user
+    odds: float  # theta g/(1 - theta), infinite without lies
+    floor: float
 
 
 @njit(nogil=True, cache=True)
 def item_postings(
     offsets: NDArray[np.int64], features: NDArray[np.uint32], counts: NDArray[np.float64], domain_size: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
+) -> ItemPostings:
     """Turn user rows into one posting per item: who has it and how often."""
     starts = np.zeros(domain_size + 1, np.int64)
     for feature in features:
@@ -32,31 +76,29 @@ def item_postings(
             users[cursor[item]] = row
             times[cursor[item]] = np.uint32(counts[place])
             cursor[item] += 1
-    return starts, users, times
+    return ItemPostings(starts, users, times)
 
 
 @njit(nogil=True, cache=True)
-def _hits(
-    a: np.uint64,
-    b: np.uint64,
-    y: np.uint64,
-    prime: np.uint64,
-    hash_size: np.uint64,
-    inverse: np.uint64,
-    known: NDArray[np.uint64],
-    domain_size: int,
-    room: NDArray[np.uint64],
-) -> int:
+def _hits(reports: HashReports, report: int, family: HashFamily, room: NDArray[np.uint64]) -> int:
     """Write the items with h(x) = y into `room`: by enumeration, or by hashing the known items if they are fewer."""
+    a, b, y, known = reports.a[report], reports.b[report], reports.y[report], family.known
     if known.shape[0] == 0:
-        hits: int = preimages(a, b, y, prime, hash_size, inverse, np.uint64(domain_size), room)
+        hits: int = preimages(
+            a, b, y, family.prime, family.hash_size, family.inverse, np.uint64(family.domain_size), room
+        )
         return hits
-    found = 0
+    hits = 0
     for item in known:
-        if hash_value(a, b, item, prime, hash_size) == y:
-            room[found] = item
-            found += 1
-    return found
+        if hash_value(a, b, item, family.prime, family.hash_size) == y:
+            room[hits] = item
+            hits += 1
+    return hits
+
+
+@njit(nogil=True, cache=True)
+def _room_for(family: HashFamily) -> NDArray[np.uint64]:
+    return np.empty(family.known.shape[0] if family.known.shape[0] > 0 else family.domain_size, np.uint64)
 
 
 @njit(nogil=True, cache=True)
@@ -69,34 +111,20 @@ def _gain(share: float, odds: float, floor: float) -> float:
 
 @njit(nogil=True, cache=True)
 def hash_postings(
-    a: NDArray[np.uint64],
-    b: NDArray[np.uint64],
-    y: NDArray[np.uint64],
-    prime: np.uint64,
-    hash_size: np.uint64,
-    inverse: np.uint64,
-    known: NDArray[np.uint64],
-    room: NDArray[np.uint64],
-    item_starts: NDArray[np.int64],
-    item_users: NDArray[np.uint32],
-    item_times: NDArray[np.uint32],
-    totals: NDArray[np.float64],
-    odds: float,
-    floor: float,
-    scale: float,
+    reports: HashReports, family: HashFamily, items: ItemPostings, gain: Gain, scale: float
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
     """Gather, for every report, the users with items that hash to y, weighed in units of 1/scale.
 
     With Pi the share of such events in the user's training, the weight is ln(1 + odds Pi), odds = theta g/(1-theta), or
     where odds are infinite (no lies) ln Pi - ln floor. Counts add up as whole numbers, in any order.
     """
-    reports = a.shape[0]
-    domain_size = item_starts.shape[0] - 1
-    starts = np.zeros(reports + 1, np.int64)
-    for report in range(reports):
-        found = _hits(a[report], b[report], y[report], prime, hash_size, inverse, known, domain_size, room)
+    item_starts, totals = items.starts, gain.totals
+    count = reports.a.shape[0]
+    room = _room_for(family)
+    starts = np.zeros(count + 1, np.int64)
+    for report in range(count):
         length = 0
-        for place in range(found):
+        for place in range(_hits(reports, report, family, room)):
             item = np.int64(room[place])
             length += item_starts[item + 1] - item_starts[item]
         starts[report + 1] = starts[report] + min(length, totals.shape[0])
@@ -104,53 +132,44 @@ def hash_postings(
     fixed = np.empty(starts[-1], np.int64)
     times = np.zeros(totals.shape[0], np.int64)
     begin = 0
-    for report in range(reports):
-        found = _hits(a[report], b[report], y[report], prime, hash_size, inverse, known, domain_size, room)
+    for report in range(count):
         end = begin
-        for place in range(found):
+        for place in range(_hits(reports, report, family, room)):
             item = np.int64(room[place])
             for post in range(item_starts[item], item_starts[item + 1]):
-                user = item_users[post]
+                user = items.users[post]
                 if times[user] == 0:
                     users[end] = user
                     end += 1
-                times[user] += item_times[post]
+                times[user] += items.times[post]
         for place in range(begin, end):
             user = users[place]
             share = times[user] / totals[user]
             times[user] = 0
-            fixed[place] = np.int64(np.rint(_gain(share, odds, floor) * scale))
+            fixed[place] = np.int64(np.rint(_gain(share, gain.odds, gain.floor) * scale))
         starts[report] = begin
         begin = end
-    starts[reports] = begin
+    starts[count] = begin
     return starts, users[:begin], fixed[:begin]
 
 
 @njit(nogil=True, cache=True)
 def hits_of_reports(
-    a: NDArray[np.uint64],
-    b: NDArray[np.uint64],
-    y: NDArray[np.uint64],
-    prime: np.uint64,
-    hash_size: np.uint64,
-    inverse: np.uint64,
-    known: NDArray[np.uint64],
-    room: NDArray[np.uint64],
-    item_starts: NDArray[np.int64],
+    reports: HashReports, family: HashFamily, item_starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """List, report by report, the items that hash to y and that somebody has."""
-    reports = a.shape[0]
-    domain_size = item_starts.shape[0] - 1
-    starts = np.zeros(reports + 1, np.int64)
-    items = np.empty(2 * reports + 1024, np.uint32)
+    count = reports.a.shape[0]
+    room = _room_for(family)
+    starts = np.zeros(count + 1, np.int64)
+    items = np.empty(2 * count + 1024, np.uint32)
     end = 0
-    for report in range(reports):
-        found = _hits(a[report], b[report], y[report], prime, hash_size, inverse, known, domain_size, room)
-        if end + found > items.shape[0]:
-            more = np.empty(2 * items.shape[0] + found, np.uint32)
+    for report in range(count):
+        hits = _hits(reports, report, family, room)
+        if end + hits > items.shape[0]:
+            more = np.empty(2 * items.shape[0] + hits, np.uint32)
             more[:end] = items[:end]
             items = more
-        for place in range(found):
+        for place in range(hits):
             item = np.int64(room[place])
             if item_starts[item + 1] > item_starts[item]:
                 items[end] = item
@@ -160,71 +179,71 @@ def hits_of_reports(
 
 
 @njit(nogil=True, cache=True)
+def _longest_posting(hits: NDArray[np.uint32], item_starts: NDArray[np.int64]) -> np.int64:
+    """The item among the hits that most users have, the first of equals; -1 without hits."""
+    longest = np.int64(-1)
+    for place in range(hits.shape[0]):
+        item = hits[place]
+        if longest < 0 or (item_starts[item + 1] - item_starts[item] > item_starts[longest + 1] - item_starts[longest]):
+            longest = np.int64(item)
+    return longest
+
+
+@njit(nogil=True, cache=True)
 def hash_pairs(
-    starts: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    item_starts: NDArray[np.int64],
-    item_users: NDArray[np.uint32],
-    item_times: NDArray[np.uint32],
-    totals: NDArray[np.float64],
-    odds: float,
-    floor: float,
+    starts: NDArray[np.int64], hits: NDArray[np.uint32], items: ItemPostings, gain: Gain
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
     """Correct, report by report, the users with several of its items: gain of the sum minus sum of the gains.
 
-    All but the longest of the postings are read; in the longest these users are looked up.
+    The items of report r are hits[starts[r]:starts[r + 1]]. All but the longest of their postings are read; in the
+    longest these users are looked up.
     """
     reports = starts.shape[0] - 1
+    totals, odds, floor = gain.totals, gain.odds, gain.floor
     out_starts = np.zeros(reports + 1, np.int64)
     users = np.empty(1024, np.uint32)
     corrections = np.empty(1024, np.float64)
     end = 0
     times = np.zeros(totals.shape[0], np.int64)
-    hits = np.zeros(totals.shape[0], np.int64)
+    items_of = np.zeros(totals.shape[0], np.int64)
     gains = np.zeros(totals.shape[0], np.float64)
     met = np.empty(totals.shape[0], np.uint32)
     for report in range(reports):
-        longest = np.int64(-1)
-        for place in range(starts[report], starts[report + 1]):
-            item = items[place]
-            if longest < 0 or (
-                item_starts[item + 1] - item_starts[item] > item_starts[longest + 1] - item_starts[longest]
-            ):
-                longest = np.int64(item)
-        found = 0
-        for place in range(starts[report], starts[report + 1]):
-            item = items[place]
+        own = hits[starts[report] : starts[report + 1]]
+        longest = _longest_posting(own, items.starts)
+        count = 0
+        for item in own:
             if item == longest:
                 continue
-            for post in range(item_starts[item], item_starts[item + 1]):
-                user = item_users[post]
-                if hits[user] == 0:
-                    met[found] = user
-                    found += 1
-                hits[user] += 1
-                times[user] += item_times[post]
-                gains[user] += _gain(item_times[post] / totals[user], odds, floor)
-        if end + found > users.shape[0]:
-            more_users = np.empty(2 * users.shape[0] + found, np.uint32)
+            for post in range(items.starts[item], items.starts[item + 1]):
+                user = items.users[post]
+                if items_of[user] == 0:
+                    met[count] = user
+                    count += 1
+                items_of[user] += 1
+                times[user] += items.times[post]
+                gains[user] += _gain(items.times[post] / totals[user], odds, floor)
+        if end + count > users.shape[0]:
+            more_users = np.empty(2 * users.shape[0] + count, np.uint32)
             more_users[:end] = users[:end]
             users = more_users
-            more = np.empty(2 * corrections.shape[0] + found, np.float64)
+            more = np.empty(2 * corrections.shape[0] + count, np.float64)
             more[:end] = corrections[:end]
             corrections = more
-        for place in range(found):
+        for place in range(count):
             user = met[place]
-            low = item_starts[longest]
-            high = item_starts[longest + 1]
-            post = low + np.searchsorted(item_users[low:high], user)
-            if post < high and item_users[post] == user:
-                hits[user] += 1
-                times[user] += item_times[post]
-                gains[user] += _gain(item_times[post] / totals[user], odds, floor)
-            if hits[user] > 1:
+            low = items.starts[longest]
+            high = items.starts[longest + 1]
+            post = low + np.searchsorted(items.users[low:high], user)
+            if post < high and items.users[post] == user:
+                items_of[user] += 1
+                times[user] += items.times[post]
+                gains[user] += _gain(items.times[post] / totals[user], odds, floor)
+            if items_of[user] > 1:
                 users[end] = user
                 corrections[end] = _gain(times[user] / totals[user], odds, floor) - gains[user]
                 end += 1
-            hits[user] = 0
+            items_of[user] = 0
             times[user] = 0
             gains[user] = 0.0
         out_starts[report + 1] = end

@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from entropie.kernels.attack_records import Rows
+
 __all__ = ["index_postings", "index_rows", "largest_row", "length_ranks", "posted_scores", "row_scores"]
 
 _FINE = 2.0**16
@@ -112,10 +114,10 @@ def _part(weight: float, fixed: np.int64) -> np.int64:
 
 
 @njit(nogil=True, cache=True)
-def _in_order(
-    features: NDArray[np.uint32], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+def _in_order(rows: Rows, row: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """Give a row with its features ascending: as it is, or sorted."""
+    low, high = rows.offsets[row], rows.offsets[row + 1]
+    features, weights = rows.features[low:high], rows.weights[low:high]
     for place in range(1, features.shape[0]):
         if features[place] < features[place - 1]:
             order = np.argsort(features, kind="mergesort")
@@ -125,26 +127,16 @@ def _in_order(
 
 @njit(nogil=True, cache=True)
 def row_scores(
-    user_offsets: NDArray[np.int64],
-    user_features: NDArray[np.uint32],
-    user_weights: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    weights: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    scale: float,
+    users: Rows, targets: Rows, penalty: NDArray[np.float64], sizes: NDArray[np.float64], scale: float
 ) -> NDArray[np.int64]:
     """Score row j of the users for row j of the targets in units of 1/scale, rounded as the scorer rounds.
 
     The features of a row may stand in any order; rows that ascend need no sorting.
     """
-    scores = np.zeros(offsets.shape[0] - 1, np.int64)
+    scores = np.zeros(targets.offsets.shape[0] - 1, np.int64)
     for row in range(scores.shape[0]):
-        low, high = user_offsets[row], user_offsets[row + 1]
-        has, gains = _in_order(user_features[low:high], user_weights[low:high])
-        low, high = offsets[row], offsets[row + 1]
-        asked, times = _in_order(features[low:high], weights[low:high])
+        has, gains = _in_order(users, row)
+        asked, times = _in_order(targets, row)
         total = np.int64(0)
         place = 0
         for step in range(asked.shape[0]):

@@ -1,7 +1,7 @@
-"""The law of scores as counts of keys, in bounded memory and in no particular order.
+"""The distribution of scores as counts of keys, in bounded memory and in no particular order.
 
 Scores are whole multiples of 2^-q. Their key is the score rounded to a multiple of 2^-34, shifted right by `level`:
-level 0 keeps every value, each level up doubles the width of the cells. A law lives at the lowest level that leaves it
+level 0 keeps every value, each level up doubles the width of the cells. It lives at the lowest level that leaves
 no more keys than allowed. A level maps the keys of the one below, so the level of a set of scores depends on the set
 alone, not on the order in which it was added or merged; and a part of the scores never needs a higher level than the
 whole. Atoms, a few keys known beforehand, are counted apart and stay exact at every level.
@@ -9,20 +9,25 @@ whole. Atoms, a few keys known beforehand, are counted apart and stay exact at e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from entropie.kernels.attack_records import CountedLaw
+
 __all__ = [
     "EMPTY",
-    "add_key",
-    "atom_table",
+    "Tally",
     "cluster_keys",
+    "count_all",
+    "count_rest",
     "count_scores",
-    "empty_table",
     "law_of",
     "levels_up",
-    "make_room",
+    "needs_room",
+    "new_tally",
     "slot_of",
     "sum_sorted",
 ]
@@ -33,6 +38,17 @@ EMPTY = -(2**63)
 _GOLDEN = np.int64(0x9E3779B97F4A7C15 - 2**64)
 
 
+class Tally(NamedTuple):
+    """Counts in the making. The arrays are written to; the table is replaced when it is full."""
+
+    table: NDArray[np.int64]  # rows of (key, count), a power of two of them
+    state: NDArray[np.int64]  # keys in the table, level, most keys before the table needs room
+    atoms: NDArray[np.int64]  # table of (key, position) of the atoms
+    atom_counts: NDArray[np.int64]
+    max_keys: int
+    shift: int  # bits of a score below its key
+
+
 @njit(nogil=True, cache=True)
 def slot_of(key: int, mask: int) -> int:
     """Scatter a key over a table of up to 2^24 rows by the golden ratio, modulo 2^64."""
@@ -40,7 +56,7 @@ def slot_of(key: int, mask: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def empty_table(rows: int) -> NDArray[np.int64]:
+def _empty_table(rows: int) -> NDArray[np.int64]:
     """Make a table of (key, count) with no key in it; rows are a power of two."""
     table = np.zeros((rows, 2), np.int64)
     table[:, 0] = EMPTY
@@ -48,8 +64,8 @@ def empty_table(rows: int) -> NDArray[np.int64]:
 
 
 @njit(nogil=True, cache=True)
-def add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count: int) -> None:
-    """Count a key; state = [keys in the table, level, most keys before `make_room`]."""
+def _add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count: int) -> None:
+    """Count a key."""
     mask = table.shape[0] - 1
     slot = slot_of(key, mask)
     while table[slot, 0] != key:
@@ -59,6 +75,29 @@ def add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count:
             break
         slot = (slot + 1) & mask
     table[slot, 1] += count
+
+
+@njit(nogil=True, cache=True)
+def _atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Make the table key -> position of the atoms, small enough to stay in the nearest cache."""
+    rows = 2
+    while rows < 4 * atoms.shape[0]:
+        rows *= 2
+    table = _empty_table(rows)
+    for position in range(atoms.shape[0]):
+        slot = slot_of(atoms[position], rows - 1)
+        while table[slot, 0] != EMPTY:
+            slot = (slot + 1) & (rows - 1)
+        table[slot, 0] = atoms[position]
+        table[slot, 1] = position
+    return table
+
+
+@njit(nogil=True, cache=True)
+def new_tally(atoms: NDArray[np.int64], max_keys: int, shift: int, level: int) -> Tally:
+    """Begin to count at `level`, with these atoms apart."""
+    state = np.array([0, level, min(512, 2 * max_keys)])
+    return Tally(_empty_table(1024), state, _atom_table(atoms), np.zeros(atoms.shape[0], np.int64), max_keys, shift)
 
 
 @njit(nogil=True, cache=True)
@@ -105,20 +144,15 @@ def sum_sorted(
 
 
 @njit(nogil=True, cache=True)
-def law_of(
-    table: NDArray[np.int64],
-    state: NDArray[np.int64],
-    atoms: NDArray[np.int64],
-    atom_counts: NDArray[np.int64],
-    max_keys: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read a table out: sorted keys, at most `max_keys`, and their counts; state[1] becomes their level.
+def law_of(tally: Tally) -> CountedLaw:
+    """Read a tally out: sorted keys, at most `max_keys`, and their counts; its state[1] becomes their level.
 
     At level 0 the atoms stand in the table with the others; they move to their own counts first.
     """
+    table, state, atoms, atom_counts = tally.table, tally.state, tally.atoms, tally.atom_counts
     keys = np.empty(state[0], np.int64)
     counts = np.empty(state[0], np.int64)
-    found = 0
+    kept = 0
     for row in range(table.shape[0]):
         key = table[row, 0]
         if key == EMPTY:
@@ -129,76 +163,47 @@ def law_of(
         if state[1] == 0 and atoms[slot, 0] == key:
             atom_counts[atoms[slot, 1]] += table[row, 1]
         else:
-            keys[found] = key
-            counts[found] = table[row, 1]
-            found += 1
-    order = np.argsort(keys[:found], kind="mergesort")
+            keys[kept] = key
+            counts[kept] = table[row, 1]
+            kept += 1
+    order = np.argsort(keys[:kept], kind="mergesort")
     keys = keys[order]
     counts = counts[order]
-    up = levels_up(keys, max_keys)
+    up = levels_up(keys, tally.max_keys)
     state[1] += up
     if up > 0:
         keys, counts = sum_sorted(keys, counts, up)
-    return keys, counts
+    return CountedLaw(atom_counts, keys, counts, state[1])
 
 
 @njit(nogil=True, cache=True)
-def make_room(
-    table: NDArray[np.int64],
-    state: NDArray[np.int64],
-    atoms: NDArray[np.int64],
-    atom_counts: NDArray[np.int64],
-    max_keys: int,
-) -> NDArray[np.int64]:
+def _make_room(tally: Tally) -> Tally:
     """Double the table, or where it has twice the keys allowed, go up to the level that all scores will need."""
-    rows = table.shape[0]
-    if state[0] > 2 * max_keys:
-        keys, counts = law_of(table, state, atoms, atom_counts, max_keys)
+    state = tally.state
+    rows = tally.table.shape[0]
+    if state[0] > 2 * tally.max_keys:
+        law = law_of(tally)
+        keys, counts = law.keys, law.counts
     else:
-        used = table[table[:, 0] != EMPTY]
+        used = tally.table[tally.table[:, 0] != EMPTY]
         keys, counts = used[:, 0].copy(), used[:, 1].copy()
         rows *= 2
-    fresh = empty_table(rows)
+    fresh = _empty_table(rows)
     state[0] = 0
-    state[2] = min(rows // 2, 2 * max_keys)
+    state[2] = min(rows // 2, 2 * tally.max_keys)
     for place in range(keys.shape[0]):
-        add_key(fresh, state, keys[place], counts[place])
-    return fresh
+        _add_key(fresh, state, keys[place], counts[place])
+    return Tally(fresh, state, tally.atoms, tally.atom_counts, tally.max_keys, tally.shift)
 
 
 @njit(nogil=True, cache=True)
-def atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Make the table key -> position of the atoms, small enough to stay in the nearest cache."""
-    rows = 2
-    while rows < 4 * atoms.shape[0]:
-        rows *= 2
-    table = empty_table(rows)
-    for position in range(atoms.shape[0]):
-        slot = slot_of(atoms[position], rows - 1)
-        while table[slot, 0] != EMPTY:
-            slot = (slot + 1) & (rows - 1)
-        table[slot, 0] = atoms[position]
-        table[slot, 1] = position
-    return table
+def count_scores(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], begin: int, end: int) -> int:
+    """Count scores begin..end-1; `counts` is one for all or one for each.
 
-
-@njit(nogil=True, cache=True)
-def count_scores(
-    scores: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    begin: int,
-    end: int,
-    shift: int,
-    atoms: NDArray[np.int64],
-    atom_counts: NDArray[np.int64],
-    table: NDArray[np.int64],
-    state: NDArray[np.int64],
-) -> int:
-    """Enter scores begin..end-1 into the law; `counts` is one for all or one for each.
-
-    Stops where the table needs room; returns the place of the next score. (A loop that replaced the table itself
-    would spend most of its time on the reference count.)
+    Stops where the table needs room (see `count_rest`); returns the place of the next score. (A loop that replaced
+    the table itself would spend most of its time on the reference count.)
     """
+    table, state, atoms, atom_counts, shift = tally.table, tally.state, tally.atoms, tally.atom_counts, tally.shift
     half = (1 << shift) >> 1
     level = state[1]
     used = state[0]
@@ -229,6 +234,29 @@ def count_scores(
         table[slot, 1] += count
     state[0] = used
     return place
+
+
+@njit(nogil=True, cache=True)
+def count_all(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], end: int) -> Tally:
+    """Count scores 0..end-1, making room wherever it is needed."""
+    place = count_scores(tally, scores, counts, 0, end)
+    return count_rest(tally, scores, counts, place, end) if needs_room(tally.state) else tally
+
+
+@njit(nogil=True, cache=True)
+def needs_room(state: NDArray[np.int64]) -> bool:
+    """Tell from a tally's state whether its table is full."""
+    return bool(state[0] > state[2])
+
+
+@njit(nogil=True, cache=True)
+def count_rest(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], begin: int, end: int) -> Tally:
+    """Make room, then count scores begin..end-1, making more wherever it is needed."""
+    place = begin
+    while needs_room(tally.state):
+        tally = _make_room(tally)
+        place = count_scores(tally, scores, counts, place, end)
+    return tally
 
 
 @njit(nogil=True, cache=True)

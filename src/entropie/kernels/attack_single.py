@@ -8,159 +8,147 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from entropie.kernels.attack_law import count_scores, empty_table, law_of, make_room
+from entropie.kernels.attack_law import count_all, law_of, new_tally
+from entropie.kernels.attack_records import CountedLaw, Standings, Unit, UserBlock
 
 __all__ = ["information_nats", "score_single"]
 
 
 @njit(nogil=True, cache=True)
-def score_single(
-    starts: NDArray[np.int64],
-    users: NDArray[np.uint32],
-    fixed: NDArray[np.int64],
-    user_count: int,
+def _by_feature(asked: NDArray[np.int64], features: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group targets by the feature asked: those with feature f are targets[starts[f]:starts[f + 1]]."""
+    starts = np.zeros(features + 1, np.int64)
+    for target in range(asked.shape[0]):
+        if asked[target] >= 0:
+            starts[asked[target] + 1] += 1
+    for feature in range(features):
+        starts[feature + 1] += starts[feature]
+    cursor = starts[:-1].copy()
+    targets = np.empty(starts[-1], np.int64)
+    for target in range(asked.shape[0]):
+        if asked[target] >= 0:
+            targets[cursor[asked[target]]] = target
+            cursor[asked[target]] += 1
+    return starts, targets
+
+
+@njit(nogil=True, cache=True)
+def _note_near(
+    ladder: NDArray[np.int64],
+    users: int,
     tolerance: int,
-    shift: int,
-    atoms: NDArray[np.int64],
-    atom_count: int,
+    scores: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    rungs: int,
+) -> int:
+    """Write the distinct scores near the best and their counts from place `rungs` on; returns the next place.
+
+    `ladder` are the falling scores of a feature's holders, negated.
+    """
+    for place in range(np.searchsorted(ladder, ladder[0] + tolerance + 1)):
+        if place == 0 or ladder[place] != ladder[place - 1]:
+            scores[rungs] = -ladder[place]
+            rungs += 1
+        counts[rungs - 1] += 1
+    length = ladder.shape[0]
+    if -ladder[0] <= tolerance and length < users:  # so near are those who lack the feature too
+        if scores[rungs - 1] != 0:
+            scores[rungs] = 0
+            rungs += 1
+        counts[rungs - 1] += users - length
+    return rungs
+
+
+@njit(nogil=True, cache=True)
+def _best_of_posting(holders: NDArray[np.uint32], ranking: NDArray[np.int64], candidates: int) -> NDArray[np.uint32]:
+    """The best holders of a feature, then the first users that lack it."""
+    best = np.empty(candidates, np.uint32)
+    filled = min(candidates, holders.shape[0])
+    for place in range(filled):
+        best[place] = holders[ranking[place]]
+    stranger = 0
+    beside = 0
+    while filled < candidates:
+        while beside < holders.shape[0] and holders[beside] < stranger:
+            beside += 1
+        if beside == holders.shape[0] or holders[beside] != stranger:
+            best[filled] = stranger
+            filled += 1
+        stranger += 1
+    return best
+
+
+@njit(nogil=True, cache=True)
+def score_single(
+    users: UserBlock,
     asked: NDArray[np.int64],
     genuine: NDArray[np.int64],
+    unit: Unit,
     candidates: int,
+    atoms: NDArray[np.int64],
     max_keys: int,
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.uint32],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    int,
-]:
+) -> tuple[Standings, NDArray[np.int64], CountedLaw]:
     """Score every user for targets of one feature: asked[j] is that of user j's target, -1 where nobody has it.
 
     Weights are positive, so users who have the feature stand before all others. Returns what `score_targets` does, but
     for the scores near the best: all targets with a feature share them, so they come once for each group of targets,
-    with the group of each target before them. Group 0 are the targets whose feature nobody has.
+    and the group of each target stands beside them. Group 0 are the targets whose feature nobody has.
     """
-    groups = np.zeros(user_count, np.int64)
-    better = np.zeros(user_count, np.int64)
-    tied = np.full(user_count, user_count, np.int64)
-    best_users = np.zeros((user_count, candidates), np.uint32)
-    best_scores = np.zeros((user_count, candidates), np.int64)
-    atom_counts = np.zeros(atom_count, np.int64)
-    table = empty_table(1024)
-    state = np.array([0, 0, min(512, 2 * max_keys)])
-
-    features = starts.shape[0] - 1
+    features = users.starts.shape[0] - 1
+    groups = np.zeros(users.user_count, np.int64)
+    better = np.zeros(users.user_count, np.int64)
+    tied = np.full(users.user_count, users.user_count, np.int64)
+    best_users = np.zeros((users.user_count, candidates), np.uint32)
+    best_scores = np.zeros((users.user_count, candidates), np.int64)
     near_offsets = np.zeros(features + 2, np.int64)
-    near_scores = np.zeros(users.shape[0] + features + 1, np.int64)
-    near_counts = np.zeros(users.shape[0] + features + 1, np.int64)
-    near_counts[0] = user_count
-    rungs = 1
+    near_scores = np.zeros(users.users.shape[0] + features + 1, np.int64)
+    near_counts = np.zeros(users.users.shape[0] + features + 1, np.int64)
+    near_counts[0] = users.user_count
     near_offsets[1] = 1
-    asking = np.zeros(features + 1, np.int64)
-    for target in range(user_count):
-        if asked[target] >= 0:
-            asking[asked[target] + 1] += 1
-    for feature in range(features):
-        asking[feature + 1] += asking[feature]
-    cursor = asking[:-1].copy()
-    order = np.empty(asking[-1], np.int64)
+    tally = new_tally(atoms, max_keys, unit.shift, 0)
+    starts, targets = _by_feature(asked, features)
     zero_pairs = 0
-    for target in range(user_count):
-        if asked[target] >= 0:
-            order[cursor[asked[target]]] = target
-            cursor[asked[target]] += 1
-        else:
-            zero_pairs += user_count - 1
+    for target in range(users.user_count):
+        if asked[target] < 0:
+            zero_pairs += users.user_count - 1
             for place in range(candidates):
                 best_users[target, place] = place
-
     for feature in range(features):
-        near_offsets[feature + 2] = rungs
-        if asking[feature] == asking[feature + 1]:
+        near_offsets[feature + 2] = near_offsets[feature + 1]
+        if starts[feature] == starts[feature + 1]:
             continue
-        low = starts[feature]
-        length = starts[feature + 1] - low
-        holders = users[low : low + length]
-        weights = fixed[low : low + length]
-        shared = asking[feature + 1] - asking[feature]
+        holders = users.users[users.starts[feature] : users.starts[feature + 1]]
+        weights = users.fixed[users.starts[feature] : users.starts[feature + 1]]
+        length = holders.shape[0]
         times = np.empty(length, np.int64)
         for place in range(length):
-            times[place] = shared - (asked[holders[place]] == feature)
-        entered = 0
-        while entered < length:
-            entered = count_scores(weights, times, entered, length, shift, atoms, atom_counts, table, state)
-            if state[0] > state[2]:
-                table = make_room(table, state, atoms, atom_counts, max_keys)
-
+            times[place] = starts[feature + 1] - starts[feature] - (asked[holders[place]] == feature)
+        tally = count_all(tally, weights, times, length)
         ranking = np.argsort(-weights, kind="mergesort")
         ladder = -weights[ranking]  # ascending
-        for place in range(np.searchsorted(ladder, ladder[0] + tolerance + 1)):
-            if place == 0 or ladder[place] != ladder[place - 1]:
-                near_scores[rungs] = -ladder[place]
-                rungs += 1
-            near_counts[rungs - 1] += 1
-        if -ladder[0] <= tolerance and length < user_count:  # so near are those who lack the feature too
-            if near_scores[rungs - 1] != 0:
-                near_scores[rungs] = 0
-                rungs += 1
-            near_counts[rungs - 1] += user_count - length
-        near_offsets[feature + 2] = rungs
-        top_users = np.empty(candidates, np.uint32)
-        filled = min(candidates, length)
-        for place in range(filled):
-            top_users[place] = holders[ranking[place]]
-        stranger = 0
-        beside = 0
-        while filled < candidates:  # the first users that lack the feature
-            while beside < length and holders[beside] < stranger:
-                beside += 1
-            if beside == length or holders[beside] != stranger:
-                top_users[filled] = stranger
-                filled += 1
-            stranger += 1
-        for step in range(asking[feature], asking[feature + 1]):
-            target = order[step]
+        near_offsets[feature + 2] = _note_near(
+            ladder, users.user_count, unit.tolerance, near_scores, near_counts, near_offsets[feature + 1]
+        )
+        best = _best_of_posting(holders, ranking, candidates)
+        for step in range(starts[feature], starts[feature + 1]):
+            target = targets[step]
             own = np.searchsorted(holders, np.uint32(target))
             has = own < length and holders[own] == target
             score = genuine[target]
-            over = np.searchsorted(ladder, -score - tolerance)
-            near = np.searchsorted(ladder, -score + tolerance + 1)
-            if score <= tolerance:
-                near += user_count - length
+            over = np.searchsorted(ladder, -score - unit.tolerance)
+            near = np.searchsorted(ladder, -score + unit.tolerance + 1)
+            if score <= unit.tolerance:
+                near += users.user_count - length
             better[target] = over
             tied[target] = near - over
             groups[target] = feature + 1
-            zero_pairs += user_count - length - (0 if has else 1)
-            for place in range(candidates):
-                best_users[target, place] = top_users[place]
-                if place < length:
-                    best_scores[target, place] = -ladder[place]
-
-    zero = np.zeros(1, np.int64)
-    pairs = np.full(1, zero_pairs, np.int64)
-    count_scores(zero, pairs, 0, 1, shift, atoms, atom_counts, table, state)
-    keys, counts = law_of(table, state, atoms, atom_counts, max_keys)
-    return (
-        better,
-        tied,
-        groups,
-        near_offsets,
-        near_scores,
-        near_counts,
-        best_users,
-        best_scores,
-        atom_counts,
-        keys,
-        counts,
-        state[1],
-    )
+            zero_pairs += users.user_count - length - (0 if has else 1)
+            best_users[target] = best
+            for place in range(min(candidates, length)):
+                best_scores[target, place] = -ladder[place]
+    tally = count_all(tally, np.zeros(1, np.int64), np.full(1, zero_pairs, np.int64), 1)
+    standings = Standings(better, tied, near_offsets, near_scores, near_counts, best_users, best_scores)
+    return standings, groups, law_of(tally)
 
 
 @njit(nogil=True, cache=True)
