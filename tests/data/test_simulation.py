@@ -53,7 +53,7 @@ def test_neither_threads_nor_blocks_nor_the_file_change_anybody(
 def test_a_file_is_written_in_row_groups_of_whole_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "_BLOCK_USERS", 100)
     shares: list[float] = []
-    made = simulate_file("foursquare", 250, path=tmp_path / "e.parquet", progress=shares.append)
+    made = simulate_file("foursquare", 250, path=tmp_path / "e.parquet", progress=lambda _, share: shares.append(share))
     file = pq.ParquetFile(tmp_path / "e.parquet")
     assert file.schema_arrow.names == ["user", "item", "time"]
     assert [set(file.read_row_group(g)["user"].to_pylist()) for g in range(file.num_row_groups)] == [
@@ -67,7 +67,7 @@ def test_a_file_is_written_in_row_groups_of_whole_people(tmp_path: Path, monkeyp
 
 
 def test_nothing_is_left_where_writing_fails(tmp_path: Path) -> None:
-    def stop(share: float) -> None:
+    def stop(stage: str, share: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -87,8 +87,8 @@ def simulate(
         )
     people, run = _people(kind, users, scale), Run(threads=threads)
     if out is not None:
-        with output.progress_bar("simulating") as bar:
-            made = simulate_file(kind, people, path=out, seed=seed, threads=threads, progress=bar)
+        with output.stages() as progress:
+            made = simulate_file(kind, people, path=out, seed=seed, threads=threads, progress=progress)
         document, text = _written(made, out)
     else:
         assert compare is not None

@@ -1,6 +1,6 @@
 """People with homes and habits, in any number: data that stand in where the real ones cannot be had.
 
-Each person has a stream of random numbers of her own, made from the seed and her number alone: the same seed gives the
+Each person has a stream of random numbers made from the seed and the person's number alone: the same seed gives the
 same events whatever the blocks, threads or way of delivery (`simulate_traces` in memory, `simulate_file` to Parquet).
 """
 
@@ -24,12 +24,10 @@ from entropie.data.filter import keep_active_users
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.simulation import Geography, Habits, draw_uniforms, mark_items, relabel_items, walk_people
+from entropie.progress import Progress, silent
 from entropie.theory import checks
 
 __all__ = ["WORLDS", "Simulated", "World", "event_law", "find_world", "simulate_file", "simulate_traces"]
-
-Progress = Callable[[float], None]
-"""Called with the share that is done."""
 
 LARGEST_POOL = 2**32 - 1
 _LENGTHS, _WALKS = np.uint64(0), np.uint64(1)  # streams of random numbers
@@ -45,7 +43,7 @@ class World:
     """What a simulation needs to know: how many people, how active, which places there are, how people choose.
 
     A person's k-th new place is chosen with probability `explore` * k^-`fatigue` (exploration and preferential
-    return); else she returns, to an earlier event and so to a place with the probability of its visits.
+    return); else they return, to an earlier event and so to a place with the probability of its visits.
     """
 
     title: str
@@ -72,9 +70,9 @@ class World:
     fatigue: float = 0.0
     explore_activity: float = 0.0  # active people explore less: times (events / mean)^-this
     explore_spread: float = 0.0  # and people differ: times e^u, u even between minus and plus this
-    routine: float = 0.0  # after a return, share of returns that go where she went next that time
+    routine: float = 0.0  # after a return, share of returns that go where the person went next that time
     home: float = 0.0  # share of returns that go to the first place of all
-    stay: float = 1.0  # a return to where she is already is reconsidered, once, unless with this probability
+    stay: float = 1.0  # a return to the present place is reconsidered, once, unless with this probability
     recency: float = 1.0  # returns to event i - i U^recency of i: above 1 sooner to recent ones
     hour_choices: int = 1  # of so many earlier events, the one closest in the hour of the day
     move: float = 0.0  # share of people who begin anew somewhere in the middle: new home, new habits
@@ -83,7 +81,7 @@ class World:
     once: bool = False  # a catalogue instead of a map: every item at most once per person, no returns
     min_events: int = 10
     max_events: int = 5000
-    min_place_events: int = 1  # places with fewer events are left out, as publishers of city data do
+    min_place_events: int = 1  # places with fewer events are excluded, as publishers of city data do
     first_second: int = 1_333_411_200  # 2012-04-03, the first day of the Foursquare data
     days: int = 664
     city_size_exponent: float = 0.8
@@ -183,11 +181,11 @@ def simulate_traces(
     *,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Traces:
     """The events of `users` people in memory (default: as many as the data set has), items coded 0, 1, ...
 
-    12 bytes per event; items that nobody has are left out. Same seed, same events, whatever `threads`.
+    12 bytes per event; items that nobody has are excluded. Same seed, same events, whatever `threads`.
     """
     plan = _plan(kind, users, seed)
     events = int(plan.offsets[-1])
@@ -198,9 +196,8 @@ def simulate_traces(
         plan.walk(first, last, items[span], times[span])
         return last
 
-    tell = progress or (lambda share: None)
     for done in _in_order(plan.users, walk, threads):
-        tell(done / plan.users)
+        progress("simulating", done / plan.users)
     if plan.world.min_place_events > 1:
         return _popular_places(Traces(plan.offsets, items, plan.pool, times), plan.world)
     return Traces(plan.offsets, items, _compact(items, plan.pool), times)
@@ -213,7 +210,7 @@ def simulate_file(
     path: str | os.PathLike[str],
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Simulated:
     """The same events as a Parquet file with columns user, item and time (seconds), person by person.
 
@@ -225,7 +222,6 @@ def simulate_file(
         blocks = _blocks_of(simulate_traces(plan.world, plan.users, seed=seed, threads=threads))
     else:
         blocks = _blocks(plan, threads)
-    tell = progress or (lambda share: None)
     people = rows = 0
     with replacing(path) as hidden:
         with pq.ParquetWriter(hidden, _SCHEMA, compression="zstd", write_statistics=False) as writer:
@@ -234,7 +230,7 @@ def simulate_file(
                 writer.write_table(pa.table([user, items, times], schema=_SCHEMA))
                 mark_items(items, used)
                 people, rows = first + offsets.size - 1, rows + items.size
-                tell(rows / int(plan.offsets[-1]))
+                progress("simulating", rows / int(plan.offsets[-1]))
         size = hidden.stat().st_size
     name = kind if isinstance(kind, str) else kind.title
     return Simulated(name, seed, people, int(np.count_nonzero(used)), rows, size)

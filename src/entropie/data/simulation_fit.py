@@ -30,7 +30,7 @@ class FitTable:
     new_share             distinct items by events of a person, mean
     repeated_transitions  share of all steps from an item to the next that the same person made before
     same_item_again       share of all steps that stay at the item
-    favourite_share       share of a person's events at her most frequent item, mean
+    favourite_share       share of a person's events at their most frequent item, mean
     same_hour_share       share of returns within one hour of the day of the last visit, by the clock's full hours;
                           None without times
     """

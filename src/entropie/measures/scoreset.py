@@ -21,7 +21,7 @@ __all__ = ["ScoreSetMeasures", "measure_lists", "measure_matrix", "score_measure
 
 @dataclass(frozen=True, slots=True)
 class ScoreSetMeasures(Measures):
-    """The measures, and what was left out of them."""
+    """The measures, and what was excluded from them."""
 
     failed_comparisons: int  # whatever was done with them
     probes_without_genuine: int  # compared with others only: impostors, but nobody to identify
@@ -67,7 +67,7 @@ def measure_matrix(
 ) -> ScoreSetMeasures:
     """Measure probes against references: each probe is a target, each user with references a candidate.
 
-    A candidate's score is that of the closest of her references. The bootstrap draws users with all their comparisons.
+    A candidate scores as the closest of their references. The bootstrap draws users with all their comparisons.
     """
     candidates = _one_column_per_user(matrix)
     impostors = candidates.scores.copy()
@@ -119,6 +119,6 @@ def _one_column_per_user(matrix: ScoreMatrix) -> ScoreMatrix:
 
 
 def _ranks(scores: NDArray[np.float64], genuine: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the genuine user among the candidates she was compared with: strictly better + 1, and with ties."""
+    """Places of the genuine user among the candidates they were compared with: strictly better + 1, and with ties."""
     better = (scores > genuine[:, None]).sum(axis=1)  # a comparison with NaN is false: not compared, not better
     return better + 1, better + (scores == genuine[:, None]).sum(axis=1)

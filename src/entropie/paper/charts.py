@@ -1,4 +1,4 @@
-"""Pictures that the figures share: lines over one pair of axes, told apart by colour and by dashes."""
+"""Charts that the figures share: lines over one pair of axes, told apart by colour and by dashes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def lines(
 
 
 def horizontal(values: Mapping[str, float], y: Spec) -> list[Spec]:
-    """Lines across the picture with a name at each, for references."""
+    """Lines across the chart with a name at each, for references."""
     rows = [{"name": name, y["field"]: value} for name, value in values.items()]
     level = {"field": y["field"], "type": "quantitative"}
     return [
