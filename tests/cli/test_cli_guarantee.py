@@ -170,4 +170,4 @@ def test_an_unreachable_target_is_a_document_too(entropie):
 def test_no_command_shows_help(entropie):
     ran = entropie()
     assert ran.code == 2
-    assert "Commands:" in ran.out + ran.err
+    assert "Measure the risk:" in ran.out + ran.err
