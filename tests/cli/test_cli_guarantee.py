@@ -106,8 +106,8 @@ BAD = [
     (["guarantee", "--mechanism", "rr", *PAPER, "--theta", "1.5"], "Option --theta must be a probability from 0 to 1, got 1.5 instead."),
     (["guarantee", "--mechanism", "rr", *PAPER], "Give --epsilon or --theta, one of the two."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--theta", ".1"], "Give --epsilon or --theta, one of the two."),
-    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not hash; remove --hash-size and --prime."),
-    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1"], "Local hashing needs --hash-size, the number of hash values."),
+    (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not take --hash-size; remove it."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1"], "Local hashing needs --hash-size."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "1"], "Option --hash-size must be a whole number from 2 to 1000000000000000000, got 1 instead."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "9", "--prime", "15"], "Option --prime must be a prime number from the hash size (9) to 2^62, got 15 instead."),
     (["guarantee", "--mechanism", "rr", "--domain", "1", "--users", "5", "--epsilon", "1"], "Option --domain must be a whole number from 2 to 1000000000000000000, got 1 instead."),
@@ -129,7 +129,10 @@ def test_bad_input_gets_one_sentence_and_code_2(entropie, arguments, sentence):
     [
         (["guarantee", "--mechanism", "rr", "--users", "5", "--epsilon", "1"], "entropie: Missing option '--domain'"),
         (["guarantee", *PAPER, "--epsilon", "1"], "entropie: Missing option '--mechanism'"),
-        (["guarantee", "--mechanism", "xx", *PAPER], "entropie: Invalid value for '--mechanism'"),
+        (
+            ["guarantee", "--mechanism", "xx", *PAPER],
+            "entropie: Option --mechanism must be one of rr, glh, got 'xx' instead.",
+        ),
         (
             ["guarantee", "--mechanism", "rr", "--domain", "1.5", "--users", "2"],
             "entropie: Invalid value for '--domain'",

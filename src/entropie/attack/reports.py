@@ -11,8 +11,7 @@ from entropie.attack.mechanism import HashedTargets, attack_hashed, randomized_r
 from entropie.attack.scoring import AttackOutcome, attack
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
-from entropie.mechanisms.choice import RandomChoice
-from entropie.mechanisms.local_hashing import LocalHashing
+from entropie.mechanisms.hashing import HashFamily
 from entropie.mechanisms.mechanism import Mechanism
 
 __all__ = ["attack_reports"]
@@ -31,13 +30,15 @@ def attack_reports(
     `reports` is what the mechanism's `simulate` or `obfuscate_many` gave; those of user j stand at
     offsets[j]:offsets[j+1], one each where `offsets` is left out.
     """
-    if isinstance(mechanism, RandomChoice):
-        raise InvalidParameter("Parameter `mechanism` must be a plain mechanism, not a random choice of several.")
     bounds = np.arange(train.users + 1, dtype=np.int64) if offsets is None else offsets
-    if isinstance(mechanism, LocalHashing):
+    if mechanism.reports_are == "items":
+        sent = Traces(bounds, np.asarray(reports).astype(np.uint32), mechanism.domain_size)
+        return attack(randomized_response(train, sent, theta=mechanism.theta), threads=threads)
+    if mechanism.reports_are == "hashes":
+        family: HashFamily = mechanism.family  # type: ignore[attr-defined]
         a, b, y = reports
-        family = mechanism.family
         targets = HashedTargets(bounds, a, b, y, mechanism.domain_size, family.hash_size, family.prime, mechanism.theta)
         return attack_hashed(train, targets, threads=threads)
-    sent = Traces(bounds, np.asarray(reports).astype(np.uint32), mechanism.domain_size)
-    return attack(randomized_response(train, sent, theta=mechanism.theta), threads=threads)
+    raise InvalidParameter(
+        f"Parameter `mechanism` must send items or hashes of items to be attacked, got {mechanism.title} instead."
+    )

@@ -168,8 +168,10 @@ def _chance(given: Guarantee) -> float:
 
 def _setting(given: Guarantee) -> str:
     """One line that names the mechanism."""
+    from entropie.mechanisms.registry import mechanism_kind
+
     channel = given.mechanism
-    line = f"{_NAMES[channel.hash_size is None].capitalize()}: epsilon {words.digits(channel.epsilon, 4)}"
+    line = f"{mechanism_kind(channel.kind).title.capitalize()}: epsilon {words.digits(channel.epsilon, 4)}"
     line += f", theta {words.digits(channel.theta, 4)}"
     if channel.hash_size is not None:
         line += f", {words.count(channel.hash_size)} hash values"

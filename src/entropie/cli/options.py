@@ -151,10 +151,12 @@ dictionary_option = option(
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
     """--mechanism, --epsilon, --theta, --hash-size, --prime."""
-    names = click.Choice(["rr", "glh"])
+    names = "[rr|glh]"  # or one that another package registers
     return _together(
         command,
-        option("--mechanism", type=names, group="Mechanism", help="Randomized response (rr) or local hashing (glh)."),
+        option(
+            "--mechanism", metavar=names, group="Mechanism", help="Randomized response (rr) or local hashing (glh)."
+        ),
         option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
         option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
         option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh."),
@@ -182,27 +184,12 @@ def build_mechanism(
     mechanism: str, domain: int, epsilon: float | None, theta: float | None, hash_size: int | None, prime: str | None
 ) -> Any:
     """The mechanism that the options describe."""
-    from entropie.errors import InvalidParameter
-    from entropie.errors import option as marked
     from entropie.mechanisms.hashing import LARGE_PRIME
-    from entropie.mechanisms.local_hashing import LocalHashing
-    from entropie.mechanisms.randomized_response import RandomizedResponse
+    from entropie.mechanisms.registry import make_mechanism
 
-    if (epsilon is None) == (theta is None):
-        raise InvalidParameter(f"Give {marked('epsilon')} or {marked('theta')}, one of the two.")
-    if mechanism == "rr":
-        if hash_size is not None or prime is not None:
-            unused = f"{marked('hash_size')} and {marked('prime')}"
-            raise InvalidParameter(f"Randomized response does not hash; remove {unused}.")
-        if theta is not None:
-            return RandomizedResponse.from_theta(domain_size=domain, theta=theta)
-        return RandomizedResponse(domain_size=domain, epsilon=epsilon)  # type: ignore[arg-type]
-    if hash_size is None:
-        raise InvalidParameter(f"Local hashing needs {marked('hash_size')}, the number of hash values.")
     chosen = LARGE_PRIME if prime == "large" else None if prime is None else COUNT.convert(prime, None, None)
-    if theta is not None:
-        return LocalHashing.from_theta(domain_size=domain, hash_size=hash_size, theta=theta, prime=chosen)
-    return LocalHashing(domain_size=domain, hash_size=hash_size, epsilon=epsilon, prime=chosen)  # type: ignore[arg-type]
+    own = {"hash_size": hash_size, "prime": chosen}
+    return make_mechanism(mechanism, domain_size=domain, epsilon=epsilon, theta=theta, own=own)
 
 
 def load_parameters(path: Path) -> Any:

@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.columns import Progress, codes_of, read_batches
-from entropie.errors import InvalidInput, ParametersMismatch
-from entropie.mechanisms.choice import RandomChoice
-from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
+from entropie.errors import ParametersMismatch
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import parameters_id
 
@@ -25,27 +23,18 @@ def short_id(mechanism: Mechanism) -> str:
     return parameters_id(mechanism)[:16]
 
 
-def report_columns(mechanism: Mechanism) -> dict[str, int]:
-    """The columns of a report, each with the bound its values stay below."""
-    if isinstance(mechanism, RandomChoice):
-        raise InvalidInput("Files of reports hold one kind of mechanism; a random choice has no table form.")
-    if isinstance(mechanism, LocalHashing):
-        return {"a": mechanism.family.prime, "b": mechanism.family.prime, "y": mechanism.hash_size}
-    return {"report": mechanism.domain_size}
-
-
 def to_columns(mechanism: Mechanism, reports: Any) -> dict[str, Any]:
     """Reports as columns of a table, in front the id."""
-    rows = len(reports.a) if isinstance(reports, HashedReports) else len(reports)
-    names = report_columns(mechanism)
-    values = reports if isinstance(reports, HashedReports) else (reports,)
+    names = mechanism.report_columns
+    values = mechanism.columns_of(reports)
+    rows = len(values[0])
     label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([short_id(mechanism)]))
     return {ID_COLUMN: pc.cast(label, pa.string()), **dict(zip(names, values, strict=True))}
 
 
 def read_reports(path: Path, mechanism: Mechanism, progress: Progress | None = None) -> Iterator[Any]:
     """Batches of reports made by `mechanism`; reports of other parameters are refused."""
-    names = report_columns(mechanism)
+    names = mechanism.report_columns
     expected = short_id(mechanism)
     first_row = 1
     for batch in read_batches(path, [ID_COLUMN, *names], [ID_COLUMN], progress):
@@ -61,4 +50,4 @@ def read_reports(path: Path, mechanism: Mechanism, progress: Progress | None = N
             codes_of(batch.column(i + 1), name, bound, first_row) for i, (name, bound) in enumerate(names.items())
         ]
         first_row += batch.num_rows
-        yield HashedReports(*columns) if isinstance(mechanism, LocalHashing) else columns[0]
+        yield mechanism.reports_of(tuple(columns))

@@ -162,13 +162,7 @@ def _paper_setting(
     except Unreachable:
         return None
     theta = paper.theta_for(alpha, users, best.domain_size)
-    same: Calibrated
-    if isinstance(best, LocalHashing):
-        same = LocalHashing.from_theta(
-            domain_size=best.domain_size, hash_size=best.hash_size, theta=theta, prime=best.family.prime
-        )
-    else:
-        same = RandomizedResponse.from_theta(domain_size=best.domain_size, theta=theta)
+    same = best.with_theta(theta)
     return PaperSetting(same.epsilon, same.theta, same.rates.l2_sum(best.domain_size, users))
 
 

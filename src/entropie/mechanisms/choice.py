@@ -13,15 +13,14 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.estimation.counts import Counts
-from entropie.estimation.estimates import Estimates, estimate
+from entropie.estimation.counts import Counters, Counts
 from entropie.mechanisms import parameters, probability
 from entropie.mechanisms.mechanism import Mechanism
-from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
-from entropie.mechanisms.values import checked_value, checked_values
+from entropie.mechanisms.randomness import Source
+from entropie.mechanisms.values import checked_value
 from entropie.theory import any_mechanism, checks, composition, fano, paper
 from entropie.theory.guarantee import ChannelParameters, Guarantee
 from entropie.theory.loss import CountingRates
@@ -42,10 +41,11 @@ class ChosenReports(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class RandomChoice:
+class RandomChoice(Mechanism):
     """Use one of several mechanisms over the same domain, each with its own probability."""
 
     kind: ClassVar[str] = "choice"
+    title: ClassVar[str] = "random choice"
     parts: tuple[Mechanism, ...]
     weight_numerators: tuple[int, ...]
     """Part i is used with probability weight_numerators[i] / 2^64."""
@@ -64,7 +64,7 @@ class RandomChoice:
         self._set(members, tuple(numerators))
 
     def _set(self, parts: tuple[Mechanism, ...], numerators: tuple[int, ...]) -> None:
-        if not all(hasattr(part, "to_parameters") for part in parts):
+        if not all(isinstance(part, Mechanism) for part in parts):
             raise InvalidParameter("Parameter `parts` must be mechanisms.")
         if len({part.domain_size for part in parts}) != 1:
             raise InvalidParameter("Parameter `parts` must be mechanisms over the same domain.")
@@ -79,7 +79,7 @@ class RandomChoice:
         return tuple(numerator / probability.ONE for numerator in self.weight_numerators)
 
     @property
-    def domain_size(self) -> int:
+    def domain_size(self) -> int:  # type: ignore[override]
         """How many items there are."""
         return self.parts[0].domain_size
 
@@ -156,40 +156,31 @@ class RandomChoice:
             choice += 1
         return ChosenReport(choice, self.parts[choice].obfuscate(value))
 
-    def obfuscate_many(self, values: ArrayLike) -> ChosenReports:
-        """Many reports with the operating system's randomness."""
-        codes, choice = self._choose(values, SystemSource())
-        parts = (part.obfuscate_many(codes[choice == i]) for i, part in enumerate(self.parts))
-        return ChosenReports(choice, tuple(parts))
-
-    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> ChosenReports:
-        """Many reports from a seeded generator, for experiments."""
-        codes, choice = self._choose(values, SimulationSource(rng))
-        parts = (part.simulate(codes[choice == i], rng) for i, part in enumerate(self.parts))
-        return ChosenReports(choice, tuple(parts))
-
-    def _choose(self, values: ArrayLike, source: Source) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        codes = checked_values(values, self.domain_size)
-        words, choice = source.words(len(codes)), np.zeros(len(codes), np.uint64)
+    def draw(self, values: NDArray[np.uint64], source: Source) -> ChosenReports:
+        """A part for every report, then that part's own reports."""
+        words, choice = source.words(len(values)), np.zeros(len(values), np.uint64)
         passed = 0
         for numerator in self.weight_numerators[:-1]:
             passed += numerator
             choice += ~probability.happens(passed, words)
-        return codes, choice
+        parts = (part.draw(values[choice == i], source) for i, part in enumerate(self.parts))
+        return ChosenReports(choice, tuple(parts))
 
-    def count(self, reports: ChosenReports, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
-        """Count a batch of reports, `into` earlier counts if given (which then grow)."""
-        counts = parameters.counts_for(self, into, items)
+    @property
+    def report_columns(self) -> dict[str, int]:
+        """Refused: the parts have reports of their own shapes."""
+        raise InvalidInput("Files of reports hold one kind of mechanism; a random choice has no table form.")
+
+    def supports(
+        self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None
+    ) -> tuple[Counters, int]:
+        """The supports of all parts together."""
         if not isinstance(reports, ChosenReports) or len(reports.parts) != len(self.parts):
             raise InvalidInput(f"Reports of a random choice must be `ChosenReports` with {len(self.parts)} parts.")
-        counted = [part.count(own, items=counts.items) for part, own in zip(self.parts, reports.parts, strict=True)]
-        for own in counted:
-            counts.add_supports(own.counts, own.reports)
-        return counts
-
-    def estimate(self, reports: ChosenReports, items: ArrayLike | None = None) -> Estimates:
-        """Unbiased estimates from one batch of reports."""
-        return estimate(self.count(reports, items=items), self.rates)
+        counts = Counts("", self.domain_size, items)
+        for part, own in zip(self.parts, reports.parts, strict=True):
+            counts.add_supports(*part.supports(own, counts.items, threads))
+        return counts.counts, counts.reports
 
     def to_parameters(self) -> dict[str, Any]:
         """The fields of the parameter document."""

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput
 from entropie.estimation.counting import hashed_supports
-from entropie.estimation.counts import Counts
-from entropie.estimation.estimates import Estimates, estimate
+from entropie.estimation.counts import Counters
 from entropie.mechanisms import parameters, probability
 from entropie.mechanisms.hashing import HashFamily
-from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
+from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.randomness import Source
 from entropie.mechanisms.values import checked_value, checked_values
 from entropie.theory import checks
-from entropie.theory.guarantee import ChannelParameters, Guarantee, guarantee
+from entropie.theory.guarantee import ChannelParameters
 from entropie.theory.loss import CountingRates, local_hashing_rates
 
 
@@ -41,7 +42,7 @@ class HashedReports(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class LocalHashing:
+class LocalHashing(Mechanism):
     """Local hashing of items 0 .. domain_size-1 to 0 .. hash_size-1; a report is (a, b, y).
 
     A new hash function is drawn for every report, from the operating system: a seed that a user keeps, or that
@@ -55,6 +56,9 @@ class LocalHashing:
     """
 
     kind: ClassVar[str] = "glh"
+    title: ClassVar[str] = "local hashing"
+    own_options: ClassVar[Mapping[str, bool]] = {"hash_size": True, "prime": False}
+    reports_are: ClassVar[Literal["items", "hashes", "other"]] = "hashes"
     domain_size: int
     family: HashFamily
     theta_numerator: int
@@ -98,6 +102,12 @@ class LocalHashing:
         """How many hash values there are."""
         return self.family.hash_size
 
+    def with_theta(self, theta: float | Fraction) -> LocalHashing:
+        """The same with another probability of telling the truth."""
+        return LocalHashing.from_theta(
+            domain_size=self.domain_size, hash_size=self.hash_size, theta=theta, prime=self.family.prime
+        )
+
     @property
     def theta(self) -> float:
         """Probability of telling the truth."""
@@ -125,12 +135,6 @@ class LocalHashing:
             float(self.family.collision_probability),
         )
 
-    def guarantee(
-        self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
-    ) -> Guarantee:
-        """What is guaranteed when this many users send this many reports each."""
-        return guarantee(self.channel, users, reports, list_size, prior_max)
-
     def obfuscate(self, value: int) -> HashedReport:
         """One report, for a device. Truth and lie are both always drawn, so that time tells nothing."""
         value = checked_value(value, self.domain_size)
@@ -140,29 +144,30 @@ class LocalHashing:
         truthful = secrets.randbits(64) < self.theta_numerator
         return HashedReport(a, b, (lie, truth)[truthful])
 
-    def obfuscate_many(self, values: ArrayLike) -> HashedReports:
-        """Many reports with the operating system's randomness."""
-        return self._draw(values, SystemSource())
-
-    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> HashedReports:
-        """Many reports from a seeded generator, for experiments."""
-        return self._draw(values, SimulationSource(rng))
-
-    def _draw(self, values: ArrayLike, source: Source) -> HashedReports:
-        codes = checked_values(values, self.domain_size)
-        a = source.below(self.family.prime - 1, len(codes)) + np.uint64(1)
-        b = source.below(self.family.prime, len(codes))
-        truth, lies = self.family.values(a, b, codes), source.below(self.hash_size, len(codes))
-        truthful = probability.happens(self.theta_numerator, source.words(len(codes)))
+    def draw(self, values: NDArray[np.uint64], source: Source) -> HashedReports:
+        """A new function for every report, with the hash of the truth or any other value."""
+        a = source.below(self.family.prime - 1, len(values)) + np.uint64(1)
+        b = source.below(self.family.prime, len(values))
+        truth, lies = self.family.values(a, b, values), source.below(self.hash_size, len(values))
+        truthful = probability.happens(self.theta_numerator, source.words(len(values)))
         return HashedReports(a, b, np.where(truthful, truth, lies))
 
-    def count(self, reports: HashedReports, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
-        """Count a batch of reports, `into` earlier counts if given (which then grow)."""
-        counts = parameters.counts_for(self, into, items)
+    @property
+    def report_columns(self) -> dict[str, int]:
+        """The function (a, b) and the value y."""
+        return {"a": self.family.prime, "b": self.family.prime, "y": self.hash_size}
+
+    def reports_of(self, columns: tuple[NDArray[np.uint64], ...]) -> HashedReports:
+        """Reports from those columns."""
+        return HashedReports(*columns)
+
+    def supports(
+        self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None
+    ) -> tuple[Counters, int]:
+        """How many reports each item x supports: h(x) = y."""
         checked = self._checked(reports)
-        supports = hashed_supports(checked, self.family.prime, self.hash_size, self.domain_size, counts.items)
-        counts.add_supports(supports, len(checked.a))
-        return counts
+        prime, size = self.family.prime, self.hash_size
+        return hashed_supports(checked, prime, size, self.domain_size, items, threads), len(checked.a)
 
     def _checked(self, reports: HashedReports) -> HashedReports:
         if not isinstance(reports, tuple | list) or len(reports) != 3:
@@ -174,10 +179,6 @@ class LocalHashing:
         if len(a) and a.min() == 0:
             raise InvalidInput("Report field `a` must be at least 1, got 0; that is no function of the hash family.")
         return HashedReports(a, b, y)
-
-    def estimate(self, reports: HashedReports, items: ArrayLike | None = None) -> Estimates:
-        """Unbiased estimates from one batch of reports."""
-        return estimate(self.count(reports, items=items), self.rates)
 
     def to_parameters(self) -> dict[str, Any]:
         """The fields of the parameter document."""
@@ -192,9 +193,6 @@ class LocalHashing:
     @classmethod
     def from_parameters(cls, fields: dict[str, Any]) -> LocalHashing:
         """The mechanism that a parameter document describes."""
-        names = ("domain_size", "hash_size", "prime", "theta_numerator")
-        size, hash_size, prime, numerator = parameters.integers(fields, *names)
-        if numerator > probability.ONE:
-            raise InvalidInput(f"Field `theta_numerator` must be at most 2^64, got {numerator} instead.")
+        size, hash_size, prime, numerator = parameters.integers_and_theta(fields, "domain_size", "hash_size", "prime")
         theta = Fraction(numerator, probability.ONE)
         return cls.from_theta(domain_size=size, hash_size=hash_size, theta=theta, prime=prime)

@@ -1,67 +1,152 @@
-"""What every mechanism can do. Mechanisms are frozen data: equal parameters, equal mechanism."""
+"""What a mechanism is: frozen data, from an item code to a report and from reports back to the distribution of items.
+
+A subclass says how reports are drawn and what they support; counting, estimating, device and simulation follow. Where a
+report is an item code, subclass `ItemMechanism`. docs/extending.md has a complete example.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from entropie.estimation.counts import Counts
-from entropie.estimation.estimates import Estimates
-from entropie.theory.guarantee import Guarantee
+from entropie.estimation.counting import value_supports
+from entropie.estimation.counts import Counters, Counts
+from entropie.estimation.estimates import Estimates, estimate
+from entropie.mechanisms import parameters
+from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
+from entropie.mechanisms.values import checked_value, checked_values
+from entropie.theory.guarantee import ChannelParameters, Guarantee, guarantee
 from entropie.theory.loss import CountingRates
 
+__all__ = ["ItemMechanism", "Mechanism"]
 
-class Mechanism(Protocol):
-    """From an item code to a report, and from reports back to the distribution of items."""
+
+class Mechanism(ABC):
+    """From an item code to a report, and from reports back to the distribution of items.
+
+    kind          its name in parameter documents and on the command line
+    title         what people call it
+    own_options   whole numbers that it takes beside the size of the domain and epsilon or theta; whether it needs them
+    reports_are   what an attacker on reports must know: "items" (the true one with probability theta, else a uniform
+                  one), "hashes" (a, b and y under `family`), or "other", which that attack refuses
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    own_options: ClassVar[Mapping[str, bool]] = {}
+    reports_are: ClassVar[Literal["items", "hashes", "other"]] = "other"
+    domain_size: int
 
     @property
-    def domain_size(self) -> int:
-        """How many items there are."""
-        ...
-
-    @property
+    @abstractmethod
     def theta(self) -> float:
         """Probability of telling the truth."""
-        ...
 
     @property
+    @abstractmethod
     def epsilon(self) -> float:
         """The local differential privacy that is kept."""
-        ...
 
     @property
+    @abstractmethod
     def rates(self) -> CountingRates:
         """How often a report supports its true item and any other."""
-        ...
+
+    @property
+    def channel(self) -> ChannelParameters:
+        """The numbers a guarantee depends on, for truth with probability theta and else a uniform answer."""
+        return ChannelParameters(self.kind, self.domain_size, self.epsilon)
 
     def guarantee(
         self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
     ) -> Guarantee:
-        """What is guaranteed when this many users send this many reports each."""
-        ...
+        """What is guaranteed when this many users send this many reports each; follows from `channel` if it fits."""
+        return guarantee(self.channel, users, reports, list_size, prior_max)
+
+    @abstractmethod
+    def draw(self, values: NDArray[np.uint64], source: Source) -> Any:
+        """One report for each of these item codes, which are inside the domain, with randomness from `source`."""
 
     def obfuscate(self, value: int) -> Any:
         """One report, for a device: randomness of the operating system, integers only."""
-        ...
+        code = checked_value(value, self.domain_size)
+        row = [int(column[0]) for column in self.columns_of(self.draw(np.array([code], np.uint64), SystemSource()))]
+        return row[0] if len(row) == 1 else tuple(row)
 
     def obfuscate_many(self, values: ArrayLike) -> Any:
-        """Many reports with the same randomness as `obfuscate`."""
-        ...
+        """Many reports with the operating system's randomness."""
+        return self.draw(checked_values(values, self.domain_size), SystemSource())
 
     def simulate(self, values: ArrayLike, rng: np.random.Generator) -> Any:
         """Many reports from a seeded generator, for experiments: they can be repeated, so they protect nobody."""
-        ...
+        return self.draw(checked_values(values, self.domain_size), SimulationSource(rng))
 
-    def count(self, reports: Any, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
+    @property
+    @abstractmethod
+    def report_columns(self) -> dict[str, int]:
+        """The columns of a table of reports, each with the bound that its whole numbers stay below."""
+
+    def columns_of(self, reports: Any) -> tuple[NDArray[np.uint64], ...]:
+        """Reports as those columns."""
+        return (reports,) if len(self.report_columns) == 1 else tuple(reports)
+
+    def reports_of(self, columns: tuple[NDArray[np.uint64], ...]) -> Any:
+        """Reports from those columns."""
+        return columns[0] if len(columns) == 1 else columns
+
+    @abstractmethod
+    def supports(
+        self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None
+    ) -> tuple[Counters, int]:
+        """How many reports support each item (of `items`, or of all), and how many reports there are."""
+
+    def count(
+        self,
+        reports: Any,
+        into: Counts | None = None,
+        items: ArrayLike | None = None,
+        *,
+        threads: int | None = None,
+    ) -> Counts:
         """Count a batch of reports, `into` earlier counts if given (which then grow), for `items` or all items."""
-        ...
+        counts = parameters.counts_for(self, into, items)
+        counts.add_supports(*self.supports(reports, counts.items, threads))
+        return counts
 
     def estimate(self, reports: Any, items: ArrayLike | None = None) -> Estimates:
         """Unbiased estimates of the distribution from one batch of reports."""
-        ...
+        return estimate(self.count(reports, items=items), self.rates)
 
+    @abstractmethod
     def to_parameters(self) -> dict[str, Any]:
-        """The fields of the parameter document."""
-        ...
+        """The fields of the parameter document, `kind` among them; whole numbers as decimal strings."""
+
+    @classmethod
+    @abstractmethod
+    def from_parameters(cls, fields: dict[str, Any]) -> Mechanism:
+        """The mechanism that these fields, but `kind`, describe; refuses unknown and missing ones."""
+
+
+class ItemMechanism(Mechanism):
+    """A mechanism whose report is an item code: it supports that item and no other."""
+
+    __slots__ = ()
+    reports_are = "items"
+
+    @property
+    def report_columns(self) -> dict[str, int]:
+        """One column of item codes."""
+        return {"report": self.domain_size}
+
+    def supports(
+        self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None
+    ) -> tuple[Counters, int]:
+        """How many reports name each item."""
+        codes = checked_values(reports, self.domain_size)
+        return value_supports(codes, self.domain_size, items), len(codes)

@@ -57,17 +57,13 @@ def from_document(text: str) -> Mechanism:
 
 def from_fields(fields: Any) -> Mechanism:
     """The mechanism that the fields without schema and version describe."""
-    from entropie.mechanisms.choice import RandomChoice
-    from entropie.mechanisms.identity import Identity
-    from entropie.mechanisms.local_hashing import LocalHashing
-    from entropie.mechanisms.randomized_response import RandomizedResponse
+    from entropie.mechanisms.registry import mechanism_kind, mechanism_kinds
 
-    kinds = {kind.kind: kind for kind in (RandomizedResponse, LocalHashing, Identity, RandomChoice)}
     kind = fields.get("kind") if isinstance(fields, dict) else None
-    if not isinstance(kind, str) or kind not in kinds:
-        raise InvalidInput(f"Field `kind` of the parameter document must be one of {', '.join(kinds)}, got {kind!r}.")
-    made: Mechanism = kinds[kind].from_parameters({name: fields[name] for name in fields if name != "kind"})
-    return made
+    if not isinstance(kind, str) or kind not in mechanism_kinds():
+        known = ", ".join(mechanism_kinds())
+        raise InvalidInput(f"Field `kind` of the parameter document must be one of {known}, got {kind!r}.")
+    return mechanism_kind(kind).from_parameters({name: fields[name] for name in fields if name != "kind"})
 
 
 def only(fields: dict[str, Any], *names: str) -> tuple[Any, ...]:
@@ -84,6 +80,14 @@ def only(fields: dict[str, Any], *names: str) -> tuple[Any, ...]:
 def integers(fields: dict[str, Any], *names: str) -> tuple[int, ...]:
     """The values of exactly these fields, each a whole number written as a decimal string."""
     return tuple(integer(name, value) for name, value in zip(names, only(fields, *names), strict=True))
+
+
+def integers_and_theta(fields: dict[str, Any], *names: str) -> tuple[int, ...]:
+    """The same and, last, `theta_numerator`: the probability of the truth in units of 2^-64."""
+    numbers = integers(fields, *names, "theta_numerator")
+    if numbers[-1] > 2**64:
+        raise InvalidInput(f"Field `theta_numerator` must be at most 2^64, got {numbers[-1]} instead.")
+    return numbers
 
 
 def integer(name: str, value: Any) -> int:

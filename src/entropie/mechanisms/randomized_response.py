@@ -8,24 +8,18 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from entropie.errors import InvalidInput
-from entropie.estimation.counting import value_supports
-from entropie.estimation.counts import Counts
-from entropie.estimation.estimates import Estimates, estimate
 from entropie.mechanisms import parameters, probability
-from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
-from entropie.mechanisms.values import checked_value, checked_values
+from entropie.mechanisms.mechanism import ItemMechanism
+from entropie.mechanisms.randomness import Source
+from entropie.mechanisms.values import checked_value
 from entropie.theory import checks
-from entropie.theory.guarantee import ChannelParameters, Guarantee, guarantee
 from entropie.theory.loss import CountingRates, randomized_response_rates
-
-Codes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class RandomizedResponse:
+class RandomizedResponse(ItemMechanism):
     """Randomized response over items 0 .. domain_size-1; a report is an item code.
 
     >>> mechanism = RandomizedResponse(domain_size=100, epsilon=2.0)
@@ -36,6 +30,7 @@ class RandomizedResponse:
     """
 
     kind: ClassVar[str] = "rr"
+    title: ClassVar[str] = "randomized response"
     domain_size: int
     theta_numerator: int
     """The truth is told with probability theta_numerator / 2^64."""
@@ -57,6 +52,10 @@ class RandomizedResponse:
         object.__setattr__(self, "domain_size", domain_size)
         object.__setattr__(self, "theta_numerator", theta_numerator)
 
+    def with_theta(self, theta: float | Fraction) -> RandomizedResponse:
+        """The same with another probability of telling the truth."""
+        return RandomizedResponse.from_theta(domain_size=self.domain_size, theta=theta)
+
     @property
     def theta(self) -> float:
         """Probability of telling the truth."""
@@ -72,17 +71,6 @@ class RandomizedResponse:
         """Mu = w/Z and nu = 1/Z."""
         return randomized_response_rates(self.domain_size, self.epsilon)
 
-    @property
-    def channel(self) -> ChannelParameters:
-        """The numbers a guarantee depends on."""
-        return ChannelParameters(self.kind, self.domain_size, self.epsilon)
-
-    def guarantee(
-        self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
-    ) -> Guarantee:
-        """What is guaranteed when this many users send this many reports each."""
-        return guarantee(self.channel, users, reports, list_size, prior_max)
-
     def obfuscate(self, value: int) -> int:
         """One report, for a device. Truth and lie are both always drawn, so that time tells nothing."""
         value = checked_value(value, self.domain_size)
@@ -90,30 +78,11 @@ class RandomizedResponse:
         truthful = secrets.randbits(64) < self.theta_numerator
         return (lie, value)[truthful]
 
-    def obfuscate_many(self, values: ArrayLike) -> Codes:
-        """Many reports with the operating system's randomness."""
-        return self._draw(values, SystemSource())
-
-    def simulate(self, values: ArrayLike, rng: np.random.Generator) -> Codes:
-        """Many reports from a seeded generator, for experiments."""
-        return self._draw(values, SimulationSource(rng))
-
-    def _draw(self, values: ArrayLike, source: Source) -> Codes:
-        truth = checked_values(values, self.domain_size)
-        reports = source.below(self.domain_size, len(truth))
-        np.copyto(reports, truth, where=probability.happens(self.theta_numerator, source.words(len(truth))))
+    def draw(self, values: NDArray[np.uint64], source: Source) -> NDArray[np.uint64]:
+        """The truth with probability theta, else any item."""
+        reports = source.below(self.domain_size, len(values))
+        np.copyto(reports, values, where=probability.happens(self.theta_numerator, source.words(len(values))))
         return reports
-
-    def count(self, reports: ArrayLike, into: Counts | None = None, items: ArrayLike | None = None) -> Counts:
-        """Count a batch of reports, `into` earlier counts if given (which then grow)."""
-        counts = parameters.counts_for(self, into, items)
-        codes = checked_values(reports, self.domain_size)
-        counts.add_supports(value_supports(codes, self.domain_size, counts.items), len(codes))
-        return counts
-
-    def estimate(self, reports: ArrayLike, items: ArrayLike | None = None) -> Estimates:
-        """Unbiased estimates from one batch of reports."""
-        return estimate(self.count(reports, items=items), self.rates)
 
     def to_parameters(self) -> dict[str, Any]:
         """The fields of the parameter document."""
@@ -126,7 +95,5 @@ class RandomizedResponse:
     @classmethod
     def from_parameters(cls, fields: dict[str, Any]) -> RandomizedResponse:
         """The mechanism that a parameter document describes."""
-        size, numerator = parameters.integers(fields, "domain_size", "theta_numerator")
-        if numerator > probability.ONE:
-            raise InvalidInput(f"Field `theta_numerator` must be at most 2^64, got {numerator} instead.")
+        size, numerator = parameters.integers_and_theta(fields, "domain_size")
         return cls.from_theta(domain_size=size, theta=Fraction(numerator, probability.ONE))

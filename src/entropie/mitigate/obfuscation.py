@@ -20,7 +20,7 @@ from entropie.errors import InvalidInput, InvalidParameter, Unreachable, option
 from entropie.estimation.estimates import accuracy
 from entropie.measures.intervals import percentiles
 from entropie.mechanisms.calibrate import calibrate
-from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
+from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.theory import checks
@@ -365,7 +365,7 @@ def _affordable(mechanism: Mechanism, senders: Senders, repetitions: int) -> int
 
 def attack_on(mechanism: Mechanism, senders: Senders, reports: Any, *, threads: int | None = None) -> AttackOutcome:
     """Attack a collection, knowing the mechanism; one plain report each is attacked without visiting pairs."""
-    if senders.reports_per_user == 1 and not isinstance(mechanism, LocalHashing):
+    if senders.reports_per_user == 1 and mechanism.reports_are == "items":
         sent = Traces(senders.sent.offsets, np.asarray(reports).astype(np.uint32), senders.domain_size)
         return attack_single(senders.train, sent, theta=mechanism.theta)
     return attack_reports(mechanism, senders.train, reports, senders.sent.offsets, threads=threads)
@@ -384,5 +384,5 @@ def sampled_credit(
     kept = np.repeat(attacked, lengths)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(attacked, lengths, 0))))
     part = replace(senders, sent=Traces(offsets, senders.sent.items[kept], senders.domain_size))
-    theirs = HashedReports(*(words[kept] for words in reports)) if isinstance(reports, tuple) else reports[kept]
+    theirs = mechanism.reports_of(tuple(column[kept] for column in mechanism.columns_of(reports)))
     return attack_on(mechanism, part, theirs, threads=threads).credit[chosen]

@@ -11,5 +11,6 @@ They need no test framework but one that runs methods called `test_...`.
 from __future__ import annotations
 
 from entropie.testing.matchers import MatcherContract
+from entropie.testing.mechanisms import MechanismContract
 
-__all__ = ["MatcherContract"]
+__all__ = ["MatcherContract", "MechanismContract"]

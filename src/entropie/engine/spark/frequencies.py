@@ -20,11 +20,9 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.columns import PARQUET_BATCH_ROWS, codes_of, read_batches
-from entropie.data.reports import ID_COLUMN, read_reports, report_columns, short_id
+from entropie.data.reports import ID_COLUMN, read_reports, short_id
 from entropie.engine.spark.session import failures
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch
-from entropie.estimation.counting import hashed_supports
-from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
 from entropie.mechanisms.parameters import counts_for, from_document, to_document
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def count_reports(
     `partitions` is the number of tasks; each sends at most one counter per item, so fewer tasks send less. Reports of
     other parameters, blanks and values outside the domain are refused as on one machine; rows have no numbers here.
     """
-    names = list(report_columns(mechanism))
+    names = list(mechanism.report_columns)
     for name in (ID_COLUMN, *names):
         if reports.columns.count(name) != 1:
             found = ", ".join(reports.columns)
@@ -94,7 +92,7 @@ def count_files(
     CSV file is one task, a Parquet file as many as the cluster can use.
     """
     empty = counts_for(mechanism, None, items)
-    columns = [ID_COLUMN, *report_columns(mechanism)]
+    columns = [ID_COLUMN, *mechanism.report_columns]
     cores = spark.sparkContext.defaultParallelism
     parts: list[Part] = []
     for path in paths:
@@ -137,9 +135,9 @@ def checked_reports(batch: Any, mechanism: Mechanism, first_row: int, source: st
             )
     columns = [
         codes_of(_whole_numbers(batch.column(place)), name, bound, first_row)
-        for place, (name, bound) in enumerate(report_columns(mechanism).items(), 1)
+        for place, (name, bound) in enumerate(mechanism.report_columns.items(), 1)
     ]
-    return HashedReports(*columns) if isinstance(mechanism, LocalHashing) else columns[0]
+    return mechanism.reports_of(tuple(columns))
 
 
 def _whole_numbers(column: Any) -> Any:
@@ -161,7 +159,7 @@ def _counter_of_batches(document: str, items: NDArray[np.uint64] | None) -> Call
         counts = counts_for(mechanism, None, items)
         try:
             for batch in _joined(batches):
-                _count(checked_reports(batch, mechanism, 1, "the DataFrame"), mechanism, counts)
+                mechanism.count(checked_reports(batch, mechanism, 1, "the DataFrame"), into=counts, threads=1)
         except EntropieError as problem:
             # a partition does not know which row of the table it is at
             yield _problem(0, type(problem)(re.sub(r"^Row \d+", "A row", str(problem))))
@@ -183,24 +181,13 @@ def _counter_of_parts(
             for number in batch.column(0).to_pylist():
                 try:
                     for reports in _read(parts[number], mechanism):
-                        _count(reports, mechanism, counts)
+                        mechanism.count(reports, into=counts, threads=1)
                 except EntropieError as problem:
                     yield _problem(number, problem)
                     return
         yield from _rows_of(counts)
 
     return task
-
-
-def _count(reports: Any, mechanism: Mechanism, counts: Counts) -> None:
-    """`mechanism.count` on one core: a task has no more, and each thread would need counters of its own."""
-    if isinstance(mechanism, LocalHashing):
-        checked = mechanism._checked(reports)
-        prime, size = mechanism.family.prime, mechanism.hash_size
-        supports = hashed_supports(checked, prime, size, mechanism.domain_size, counts.items, threads=1)
-        counts.add_supports(supports, len(checked.a))
-    else:
-        mechanism.count(reports, into=counts)
 
 
 def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
@@ -212,7 +199,7 @@ def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
         yield from read_reports(path, mechanism)
         return
     first_row = part.first_row
-    columns = [ID_COLUMN, *report_columns(mechanism)]
+    columns = [ID_COLUMN, *mechanism.report_columns]
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(PARQUET_BATCH_ROWS, row_groups=list(part.groups), columns=columns):
