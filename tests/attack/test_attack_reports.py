@@ -51,5 +51,5 @@ def test_several_reports_of_each_user():
 
 def test_a_random_choice_is_refused():
     plain = Identity(USERS)
-    with pytest.raises(InvalidParameter, match="plain mechanism"):
+    with pytest.raises(InvalidParameter, match="items or hashes of items"):
         attack_reports(RandomChoice([plain, plain], [0.5, 0.5]), worst_case(), None)
