@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from entropie.mechanisms.local_hashing import HashedReport, HashedReports, LocalHashing
     from entropie.mechanisms.parameters import from_document, parameters_id, to_document
     from entropie.mechanisms.randomized_response import RandomizedResponse
-    from entropie.mitigate.attributes import AttributeRisk, attributes
+    from entropie.mitigate.attribute_risk import AttributeRisk
+    from entropie.mitigate.attributes import attributes
     from entropie.mitigate.mitigation import Mitigation
+    from entropie.mitigate.protect import protect
+    from entropie.mitigate.protection import Protection
     from entropie.mitigate.sweep import sweep
     from entropie.mitigate.sweep_result import Sweep
     from entropie.theory.guarantee import Guarantee
 
 _HOMES = {
     "Assessment": "entropie.assessment",
-    "AttributeRisk": "entropie.mitigate.attributes",
+    "AttributeRisk": "entropie.mitigate.attribute_risk",
     "Calibration": "entropie.mechanisms.calibrate",
     "Counts": "entropie.estimation.counts",
     "EntropieError": "entropie.errors",
@@ -47,6 +50,7 @@ _HOMES = {
     "LocalHashing": "entropie.mechanisms.local_hashing",
     "Mitigation": "entropie.mitigate.mitigation",
     "ParametersMismatch": "entropie.errors",
+    "Protection": "entropie.mitigate.protection",
     "RandomChoice": "entropie.mechanisms.choice",
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
     "ScoreSetMeasures": "entropie.measures.scoreset",
@@ -58,6 +62,7 @@ _HOMES = {
     "calibrate": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "parameters_id": "entropie.mechanisms.parameters",
+    "protect": "entropie.mitigate.protect",
     "scores": "entropie.measures.scoreset:score_measures",
     "sweep": "entropie.mitigate.sweep",
     "to_document": "entropie.mechanisms.parameters",
@@ -80,6 +85,7 @@ __all__ = [
     "LocalHashing",
     "Mitigation",
     "ParametersMismatch",
+    "Protection",
     "RandomChoice",
     "RandomizedResponse",
     "ScoreSetMeasures",
@@ -92,6 +98,7 @@ __all__ = [
     "calibrate",
     "from_document",
     "parameters_id",
+    "protect",
     "scores",
     "sweep",
     "to_document",

@@ -29,6 +29,7 @@ GOAL = {
     "bayes_error": 0.9,
     "basis": None,
     "sentence": "Noise is needed.",
+    "details": "One event carries bits.",
     "recommendation": "local hashing, one event per person, because it is so. Rule: the rule.",
 }
 ROWS = [
@@ -44,30 +45,45 @@ ROWS = [
 ]
 
 
+DOCUMENT = {"protection": ROWS, "protection_goal": GOAL}
+
+
+def text(document: dict, *, verbose: bool) -> str:
+    return protection_text(document, verbose=verbose).replace("\N{NO-BREAK SPACE}", "~")
+
+
 def test_exact_text():
-    assert protection_text(ROWS, GOAL).replace("\N{NO-BREAK SPACE}", "~") == (
+    assert text(DOCUMENT, verbose=False) == (
         """\
-Wanted: an attacker errs in at least 90.00~% of cases
+Protection to an error rate of at least 90~%:
+protection            guaranteed   attack   top 20
+──────────────────────────────────────────────────
+as it is                 nothing     10~%    exact
+pseudonyms alone         nothing     75~%    exact
+randomized response         90~%     75~%    150~%
+local hashing *             92~%     75~%     50~%
+Recommended: local hashing, one event per person, because it is so. Rule: the
+rule."""
+    )
+
+
+def test_exact_text_with_all_numbers():
+    assert text(DOCUMENT, verbose=True) == (
+        """\
+Protection to an error rate of at least 90~%:
+protection         epsilon   guaranteed   10 guesses   attack   top 20   top 100
+────────────────────────────────────────────────────────────────────────────────
+as it is                        nothing      nothing     10~%    exact     exact
+pseudonyms alone                nothing      nothing     75~%    exact     exact
+randomized             5.5         90~%         88~%     75~%    150~%   1,225~%
+response
+local hashing *       5.25         92~%         10~%     75~%     50~%      76~%
+Recommended: local hashing, one event per person, because it is so. Rule: the
+rule.
 
 Noise is needed.
 
-All rows but the first send one event per person; the first sends every event. Most of
-the fall of the risk from 'as it is' to 'pseudonyms alone' comes from sending less.
-
-  protection            events sent   epsilon   promised   10 guesses    attack        95 % interval   top-20   top-100
-  ---------------------------------------------------------------------------------------------------------------------
-  as it is                   51,282              nothing      nothing   10.00~%    5.00~% to 20.00~%    exact     exact
-  pseudonyms alone            1,500              nothing      nothing   75.00~%   70.00~% to 80.00~%    exact     exact
-  randomized response         1,500       5.5    90.00~%      88.50~%   75.00~%   70.00~% to 80.00~%    150~%   1,225~%
-  local hashing *             1,500      5.25    92.00~%      10.00~%   75.00~%   70.00~% to 80.00~%   50.0~%    75.5~%
-
-Events sent: by all people together. Promised: the share of people that every attacker
-names wrongly, on average, whatever she knows; 10 guesses: the same where she may name
-ten people and errs if none is right. Attack: the share that our own attack named
-wrongly. Top-20 and top-100: mean relative error of the estimated shares of the most
-frequent items; where it is as large as the share itself, nothing is left of them. Noise
-protects what is sent from now on; it does not protect data that have already left in
-clear.
+One event carries bits.
 
 A sentence about as it is.
 
@@ -77,18 +93,22 @@ A sentence about randomized response.
 
 A sentence about local hashing.
 
-* Recommended: local hashing, one event per person, because it is so. Rule: the rule."""
+Guaranteed: the error rate of every attacker on average, whatever they know. 10
+guesses: the same for an attacker who names ten people. Attack: the error rate
+of our own attack. Top 20, top 100: mean relative error of the estimated counts
+of the most frequent items; at 100 % nothing is left of them. Noise protects
+what is sent from now on, not data that have already left."""
     )
 
 
-def test_no_fall_is_explained_where_there_is_none():
-    rows = copy.deepcopy(ROWS)
-    rows[0]["attack"]["identification_error"]["value"] = 0.75
-    text = protection_text(rows, GOAL)
-    assert "All rows but the first send one event per person; the first sends every event.\n\n" in text
-    assert "fall" not in text
-    alike = protection_text(rows[1:], GOAL)
-    assert "All rows send one event per person.\n\n" in alike
+def test_nothing_is_called_recommended_where_nothing_is():
+    document = copy.deepcopy(DOCUMENT)
+    document["protection"][-1]["recommended"] = False
+    document["protection_goal"]["recommendation"] = "None of the settings tried keeps useful counts."
+    shown = text(document, verbose=False)
+    assert shown.endswith("\nNone of the settings tried keeps useful counts.")
+    assert "ecommended" not in shown
+    assert "*" not in shown
 
 
 @pytest.mark.parametrize("wanted", ["1.2", "0", "1"])
@@ -97,7 +117,7 @@ def test_an_impossible_wish_names_the_option(entropie, wanted):
     for user in range(12):
         lines += [f"u{user},i{(user + day) % 5},2024-01-{day + 1:02}" for day in range(12)]
     Path("events.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    names = ("--user", "user", "--item", "item", "--time", "time", "--matcher", "visit", "--no-null", "--no-report")
+    names = ("--user", "user", "--item", "item", "--time", "time", "--matcher", "visit", "--no-control", "--no-report")
     ran = entropie("assess", "events.csv", *names, "--protect", wanted, "--out", "out")
     assert ran.code == 2
     assert "--protect" in ran.err

@@ -10,10 +10,12 @@ import re
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import entropie
 from entropie.attack.reports import attack_reports
 from entropie.attack.single import pie_bits
 from entropie.data.split import Split, split_traces
@@ -358,8 +360,9 @@ def test_where_nothing_useful_is_left_nothing_is_recommended_and_it_is_said():
     digits = 10 ** (len(str(int(600 * (error / 0.1) ** 2))) - 2)
     people = math.ceil(600 * (error / 0.1) ** 2 / digits) * digits
     assert f"about {people:,} people instead of 600 (off by 10 % at this noise)" in text
-    easier = [point for point in found.frontier if point.useful and point.wanted_error < 0.9]
-    assert ("or a lower wanted error rate." in text) == (not easier)
+    assert (
+        "or an error rate of 50 % instead of 90 %" in text
+    )  # local hashing is useful at 0.5 and beyond, but too exposed
     rich = protect(crowd(600, 3), split_traces(crowd(600, 3)), 0.9)
     assert "None of" not in rich.recommendation
     kept = protect(crowd(2000, 20), split_traces(crowd(2000, 20)), 0.995)  # noise that leaves something
@@ -372,8 +375,13 @@ def test_an_easier_goal_that_would_keep_useful_counts_is_named():
     traces = crowd(2000, 200)
     found = protect(traces, split_traces(traces), 0.99, also=(0.2, 0.9, 0.95))
     assert found.recommended is None
-    useful = [point for point in found.frontier if point.useful]
-    best = max(useful, key=lambda point: (point.wanted_error, -point.relative_error_top_20.value))
+    best = None
+    for error in (0.95, 0.9, 0.2):  # what the table would recommend there, by the same rule
+        points = [point for point in found.frontier if point.wanted_error == error]
+        least = min(1.0 - point.list_error for point in points)
+        allowed = [point for point in points if 1.0 - point.list_error <= 2.0 * least and point.useful]
+        best = best or min(allowed, key=lambda point: point.relative_error_top_20.value, default=None)
+    assert best is not None
     said = f"or an error rate of {best.wanted_error * 100:g} % instead of 99 % "
     assert said + f"(off by {shown(best.relative_error_top_20.value)})." in spaced(found.recommendation)
 
@@ -606,3 +614,27 @@ def test_whether_the_first_event_was_seen():
     assert Senders.of(split_traces(traces, SplitRule(rule="history", train_events=2))).first_seen
     assert Senders.of(split_traces(traces, SplitRule(knowledge="maximum"))).first_seen
     assert not Senders.of(split_traces(traces)).first_seen
+
+
+def table(traces: Traces) -> pa.Table:
+    people = np.repeat(np.arange(traces.users), np.diff(traces.offsets))
+    return pa.table({"user": people, "item": traces.items, "time": 1_600_000_000 + np.arange(traces.events)})
+
+
+def test_events_in_protection_out(tmp_path):
+    """What an assessment of the same table finds as it is, and what its protection finds, in one call."""
+    traces = crowd(60, 30)
+    events = table(traces)
+    found = entropie.protect(events, 0.6, matchers=["visit", "bayes"], seed=3, threads=1)
+    plain = entropie.assess(events, matchers=["visit", "bayes"], known_events=[], seed=3, threads=1, control=False)
+    best = AttackFigure(plain.best.matcher, plain.headline_error, plain.best.measures.pse.to_json())
+    split = split_traces(traces)
+    same = protect_split(traces, split, Wanted(0.6), Run(seed=3, threads=1), best)
+    assert found.to_json() == same.to_json()
+    assert repr(found).splitlines()[0] == "Protection of 60 people"
+    assert len(repr(found)) < 1500
+    assert found._repr_html_().count("<tr>") == 5
+    written = found.write(tmp_path / "new")
+    assert json.loads(written.read_text(encoding="utf-8")) == json.loads(json.dumps(found.to_json()))
+    with pytest.raises(InvalidParameter, match=r"`error` must be a share above 0 and below 1, got 1\.5"):
+        entropie.protect(events, 1.5)

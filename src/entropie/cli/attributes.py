@@ -16,7 +16,7 @@ from entropie.cli.options import COUNT, FOLDER, Command, json_option, option, qu
 from entropie.words import bits, count, listed, percent, plural
 
 if TYPE_CHECKING:
-    from entropie.mitigate.attributes import AttributeRisk, ColumnRisk, GroupRisk, Remedy
+    from entropie.mitigate.attribute_risk import AttributeRisk, ColumnRisk, GroupRisk, Remedy
 
 _SCREEN = 14  # lines of 25 that the frames of two tables, the foot and the name of a file leave
 _SHOWN_NOTES, _SHOWN_REMEDIES = 2, 3
@@ -69,12 +69,13 @@ def attributes(
     entropie attributes people.csv --id person --columns age,sex,region,income
     """
     from entropie.atomic import check_folder, refuse_overwriting
+    from entropie.mitigate.attribute_risk import FILE
     from entropie.mitigate.attribute_table import rule_of
     from entropie.mitigate.attributes import attributes as assess
 
     if out is not None:
         check_folder(out)
-        refuse_overwriting([table], [out / "attributes.json"])
+        refuse_overwriting([table], [out / FILE])
     names = [name.strip() for name in columns.split(",")]
     rules = dict(rule_of(text) for text in bins)
     with output.stages() as progress:
@@ -168,7 +169,7 @@ def _all_columns(result: AttributeRisk) -> list[str]:
 
 
 def _band_cells(column: ColumnRisk) -> list[str]:
-    from entropie.mitigate.attributes import width_text
+    from entropie.mitigate.attribute_risk import width_text
 
     if column.banded is None or column.band_width is None:
         return ["", "", ""]

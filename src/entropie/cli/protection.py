@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from entropie.cli import output
-from entropie.words import count, digits, percent, stated
+from entropie.words import digits, percent, stated
 
 _READING = (
     "Guaranteed: the error rate of every attacker on average, whatever they know. 10 guesses: the same for an attacker "
@@ -21,14 +21,14 @@ def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     rows, goal = document["protection"], document["protection_goal"]
     headers = ["protection", "guaranteed", "attack", "top 20"]
     if verbose:
-        headers = ["protection", "events", "epsilon", "guaranteed", "10 guesses", "attack", "top 20", "top 100"]
+        headers = ["protection", "epsilon", "guaranteed", "10 guesses", "attack", "top 20", "top 100"]
     lines = [
         output.paragraph(f"Protection to an error rate of at least {stated(goal['bayes_error'])}:"),
         output.table(headers, [_cells(row, verbose) for row in rows]),
         output.paragraph(f"Recommended: {goal['recommendation']}" if _is_recommended(rows) else goal["recommendation"]),
     ]
     if verbose:
-        sentences = [goal["sentence"], *(row["sentence"] for row in rows), _READING]
+        sentences = [goal["sentence"], goal["details"], *(row["sentence"] for row in rows), _READING]
         lines += [line for sentence in sentences for line in ("", output.paragraph(sentence))]
     return "\n".join(line for line in lines if line or verbose)
 
@@ -52,7 +52,7 @@ def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     if not verbose:
         return [name, guaranteed, attack, tops[0]]
     epsilon = "" if mechanism is None else digits(mechanism["epsilon"])
-    return [name, count(row["events_sent"]), epsilon, guaranteed, listed, attack, *tops]
+    return [name, epsilon, guaranteed, listed, attack, *tops]
 
 
 def _relative(error: float) -> str:

@@ -137,7 +137,9 @@ def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
     head = [
         *(line for sentence in result.sentences for line in output.paragraph(sentence).splitlines()),
         "",
-        f"{name}: {plural(result.users, 'person', 'people')}; the attacker knows the first half of each trace",
+        *output.paragraph(
+            f"{name}: {plural(result.users, 'person', 'people')}; the attacker knows the first half of each trace"
+        ).splitlines(),
         *_excluded(result),
         "",
         "Mitigations that help first, the cheapest of them first:",

@@ -206,8 +206,8 @@ def read_attributes(
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
     if id_column:
         _check_one_row_each(table.column(id_column), id_column)
-    found = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
-    return AttributeTable(name, digest, people, dropped, found)
+    coded = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
+    return AttributeTable(name, digest, people, dropped, coded)
 
 
 def _file_table(path: Path, wanted: list[str], dropped: dict[str, int]) -> tuple[Any, str]:

@@ -7,21 +7,24 @@ follows from the sizes of the groups of people who share a combination, which ar
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie._version import __version__
-from entropie.atomic import replacing
 from entropie.errors import InvalidParameter, option
 from entropie.measures.special import normal_quantile
+from entropie.mitigate.attribute_risk import (
+    SMALL_GROUP,
+    AttributeRisk,
+    ColumnRisk,
+    GroupRisk,
+    Remedy,
+    Step,
+    width_text,
+)
 from entropie.mitigate.attribute_table import (
     AttributeTable,
     BinRule,
@@ -31,229 +34,18 @@ from entropie.mitigate.attribute_table import (
     round_width,
     rule_from,
 )
-from entropie.notebook import html_table
 from entropie.progress import Progress, silent
 from entropie.theory import checks
-from entropie.words import listed, percent, plural
+from entropie.words import percent
 
-__all__ = [
-    "SCHEMA",
-    "AttributeRisk",
-    "ColumnRisk",
-    "GroupRisk",
-    "Remedy",
-    "attributes",
-    "group_risk",
-    "group_sizes",
-    "width_text",
-]
+__all__ = ["MOST_SETS", "assess_table", "attributes", "group_risk", "group_sizes"]
 
-SCHEMA = "entropie.attributes/1"
-SMALL_GROUP = 10
-"""A combination that fewer people share singles them out, or nearly so."""
 MOST_SETS = 3000
 SHAPLEY_COLUMNS = 8
 _LONE_SHARE = 0.05
 _MERGED_SHARE = 0.05
 _LARGEST_CODE = 2**62
-_HELPS = 0.8  # bands are advised where at most this share of the risk is left
-_MOST = 0.5
-_FEW = 6  # columns that a sentence lists by name
 Sizes = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRisk:
-    """What knowing some columns of everybody gives an attacker.
-
-    bits           information about who a person is, exact for these people: the entropy of the combinations
-    bits_low/high  95 % interval for the people they are a sample of; no upper end where too many are alone
-    success        expected share of people re-identified by picking anybody of those who fit: groups/people
-    unique_share   people who share their combination with nobody
-    small_share    people who share it with fewer than ten, themselves counted
-    """
-
-    columns: tuple[str, ...]
-    bits: float
-    bits_low: float
-    bits_high: float | None
-    groups: int
-    smallest_group: int
-    success: float
-    unique_share: float
-    small_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRisk:
-    """One column: what it says alone, what it adds to the others, and what is left of that in bands.
-
-    kind            numbers; codes written in digits, which bands would make no sense of; or categories
-    can_be_banded   whether its values are numbers that bands can be made of on request
-    identifier      whether it is different for everybody: it identifies people by itself and should be dropped
-    alone           what its values say
-    bands           how many bands are proposed for its numbers, and of which width; None where none are
-    banded          what it says in these bands
-    adds_bits       bits lost when it alone is dropped from all columns; adds_success likewise
-    average_bits    the same averaged over all orders in which columns become known (Shapley); None for many columns
-    """
-
-    name: str
-    kind: Literal["numbers", "codes", "categories"]
-    can_be_banded: bool
-    identifier: bool
-    values: int
-    missing_share: float
-    alone: GroupRisk
-    bands: int | None
-    band_width: float | None
-    banded: GroupRisk | None
-    adds_bits: float
-    adds_success: float
-    average_bits: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One column more for an attacker who learns the most identifying one next."""
-
-    column: str
-    adds_bits: float
-    bits: float
-    success: float
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """Something to give up, and what that does to the risk of all columns together.
-
-    bits_given_up   information of the column itself that is lost: the price
-    success_drop    by how much the expected success falls: what is bought
-    drop_per_bit    the second over the first; None where the column holds nothing
-    """
-
-    action: Literal["drop", "coarsen"]
-    column: str
-    how: str
-    bits_given_up: float
-    success: float
-    success_drop: float
-    unique_share: float
-    drop_per_bit: float | None
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class AttributeRisk:
-    """What a table of attributes says about who its people are.
-
-    sets                 every set of up to so many columns, as they stand
-    together             all columns as they stand
-    without_identifiers  the columns left when those that identify people by themselves are dropped; None where none do
-                         or none is left
-    banded               these columns with numbers in the bands of `columns`; None where no bands are proposed
-    remedies             what to give up next, starting from `start`
-    """
-
-    name: str
-    sha256: str | None
-    people: int
-    dropped: dict[str, int]
-    columns: tuple[ColumnRisk, ...]
-    sets: tuple[GroupRisk, ...]
-    together: GroupRisk
-    without_identifiers: GroupRisk | None
-    banded: GroupRisk | None
-    greedy: tuple[Step, ...]
-    remedies: tuple[Remedy, ...]
-    command: str | None = None
-
-    @property
-    def name_bits(self) -> float:
-        """Bits that identify anybody here, and the most that so many people can show."""
-        return math.log2(self.people)
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        """Columns that are different for everybody."""
-        return tuple(column.name for column in self.columns if column.identifier)
-
-    @property
-    def start(self) -> GroupRisk:
-        """The table that the remedies start from: identifiers dropped, numbers in bands, where there are any."""
-        return self.banded or self.without_identifiers or self.together
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The risk of the table as it stands; what is left of it without identifiers, and in bands."""
-        risk, chance = self.together, percent(1.0 / self.people)
-        people = plural(self.people, "person", "people")
-        first = (
-            f"{percent(risk.success)} of {people} are re-identified by {_named(risk)} (by chance: {chance}); "
-            f"{percent(risk.unique_share)} share their values with nobody."
-        )
-        found = [first]
-        if self.without_identifiers is not None:
-            rest = self.without_identifiers
-            dropped = [name for name in self.identifiers if name not in rest.columns]
-            found.append(
-                f"Drop {listed(dropped)}, different for everybody: {percent(rest.success)} are still re-identified by "
-                f"{_named(rest)}."
-            )
-        if self.banded is not None:
-            found.append(self._bands_sentence(self.banded, (self.without_identifiers or risk).success))
-        return tuple(found)
-
-    def _bands_sentence(self, banded: GroupRisk, before: float) -> str:
-        """Whether to release bands: only where they lower the risk noticeably, and how much is left."""
-        widths = [f"{width_text(one.band_width)} ({one.name})" for one in self.columns if one.band_width is not None]
-        left = f"{percent(banded.success, beside=before)} are still re-identified instead of {percent(before)}"
-        if banded.success >= before:
-            return f"Bands of {listed(widths)} do not help: {percent(before)} are re-identified all the same."
-        if banded.success > _HELPS * before:
-            return f"Bands of {listed(widths)} hardly help: {left}."
-        most = "most people, " if banded.success > _MOST else ""
-        return f"Release bands of {listed(widths)} instead of the numbers: {most}{left}."
-
-    def to_json(self) -> dict[str, Any]:
-        """The document `entropie.attributes/1`: sizes of groups and widths of bands, nobody's values."""
-        return {
-            "schema": SCHEMA,
-            "input": {"name": self.name, "sha256": self.sha256, "people": self.people, "dropped": self.dropped},
-            "people": self.people,
-            "name_bits": self.name_bits,
-            "small_group": SMALL_GROUP,
-            "guessing_success": 1.0 / self.people,
-            "columns": [_plain(column) for column in self.columns],
-            "sets": [_plain(risk) for risk in self.sets],
-            "together": _plain(self.together),
-            "identifiers": list(self.identifiers),
-            "without_identifiers": None if self.without_identifiers is None else _plain(self.without_identifiers),
-            "banded": None if self.banded is None else _plain(self.banded),
-            "greedy": [_plain(step) for step in self.greedy],
-            "remedies": [_plain(remedy) for remedy in self.remedies],
-            "sentences": list(self.sentences),
-            "provenance": {"version": __version__, "command": self.command},
-        }
-
-    def write(self, folder: str | os.PathLike[str]) -> Path:
-        """Write attributes.json into a folder, made where it is not there; return its path."""
-        target = Path(folder) / "attributes.json"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as hidden:
-            hidden.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return target
-
-    def __repr__(self) -> str:
-        head = f"Attributes of {plural(self.people, 'person', 'people')} in {plural(len(self.columns), 'column')}"
-        return "\n".join([head, *(f"  {sentence}" for sentence in self.sentences)])
-
-    def _repr_html_(self) -> str:
-        headers = ("column", "values", "bits", "re-identified", "alone", "adds bits")
-        rows = [
-            (one.name, one.values, one.alone.bits, one.alone.success, one.alone.unique_share, one.adds_bits)
-            for one in self.columns
-        ]
-        return html_table(" ".join(self.sentences), headers, rows)
 
 
 def attributes(
@@ -505,18 +297,3 @@ def _coarser(column: Column) -> tuple[str, Column] | None:
     share = counts[rare].sum() / heap[-1]
     how = f"merge the {rare.size:,} rarest values ({percent(float(share))} of people)"
     return how, column.recoded(new, column.codes)
-
-
-def _named(risk: GroupRisk) -> str:
-    """The columns of a set; only their number where there are many."""
-    return listed(risk.columns) if len(risk.columns) <= _FEW else f"{len(risk.columns)} columns"
-
-
-def width_text(width: float) -> str:
-    """The width of a band as people write it."""
-    return f"{width:,.0f}" if width >= 1.0 and width == round(width) else f"{width:g}"
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    """A value as JSON has it: lists instead of tuples."""
-    return asdict(value, dict_factory=lambda pairs: {k: list(v) if isinstance(v, tuple) else v for k, v in pairs})

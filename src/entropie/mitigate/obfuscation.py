@@ -1,4 +1,4 @@
-"""Noise tried on real people: settings for a wanted error, simulated reports, their attack, what they still tell."""
+"""Noise tried on real people: settings for a wanted error, simulated reports, their attack, what counts remain."""
 
 from __future__ import annotations
 
@@ -225,27 +225,27 @@ def preferred(prices: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def best_response(senders: Senders, wanted_error: float, max_epsilon: float | None = None) -> RandomizedResponse:
-    """Randomized response with the most truth that promises the error, and no larger budget than allowed."""
+    """Randomized response with the most truth that guarantees the error, and no larger budget than allowed."""
     _check_reachable(senders.users, wanted_error)
-    found = calibrate(
+    response = calibrate(
         users=senders.users,
         domain_size=senders.domain_size,
         bayes_error=wanted_error,
         mechanism="rr",
         reports=senders.reports_per_user,
     ).mechanism
-    assert isinstance(found, RandomizedResponse)
-    if max_epsilon is not None and found.epsilon > max_epsilon:
-        found = RandomizedResponse(domain_size=senders.domain_size, epsilon=max_epsilon)
-    return _with_some_truth(found, wanted_error)
+    assert isinstance(response, RandomizedResponse)
+    if max_epsilon is not None and response.epsilon > max_epsilon:
+        response = RandomizedResponse(domain_size=senders.domain_size, epsilon=max_epsilon)
+    return _with_some_truth(response, wanted_error)
 
 
 def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> LocalHashing:
-    """Local hashing that promises the error with the hash size that is best for the most frequent items.
+    """Local hashing that guarantees the error with the hash size that is best for the most frequent items.
 
     Buckets hide people, so that fewer of them allow more truth at the same average error, up to no lies at all. Then
     nobody could deny anything: `max_epsilon` keeps the budget within that of another mechanism. Of very large data,
-    hash sizes so small that the attack on them would take hours are left out.
+    hash sizes so small that the attack on them would take hours are excluded.
     """
     _check_reachable(senders.users, wanted_error)
     shares = np.sort(senders.truth)[::-1][: TOP[0]]
@@ -315,8 +315,8 @@ def measure_utility(
         rng = np.random.default_rng([seed, repetition, *mechanism_key(mechanism)])
         reports = mechanism.simulate(senders.sent.items, rng)
         first = reports if repetition == 0 else first
-        found = mechanism.estimate(reports)
-        for column, shares in enumerate((found.probabilities, found.significant())):
+        estimates = mechanism.estimate(reports)
+        for column, shares in enumerate((estimates.probabilities, estimates.significant())):
             difference = np.abs(shares - truth)
             errors = [accuracy(shares, truth, top).relative_error for top in TOP]
             rows[repetition, column::2] = (*errors, difference.sum(), difference @ difference)

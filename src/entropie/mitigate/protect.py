@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from entropie.attack.features import item_rows
 from entropie.attack.matchers import matcher
+from entropie.attack.measured import measured_attack
 from entropie.attack.scoring import attack
 from entropie.attack.single import pie_bits
+from entropie.data.prepare import prepare
 from entropie.data.split import Split
 from entropie.data.traces import Traces
-from entropie.measures.best import level_among
+from entropie.measures.best import BestAttack, level_among
 from entropie.measures.identification import identification_error
 from entropie.measures.summary import measure_outcome
 from entropie.mechanisms.identity import Identity
@@ -34,6 +37,7 @@ from entropie.mitigate.obfuscation import (
     best_response,
     exact_utility,
     measure_utility,
+    wanted_error_value,
 )
 from entropie.mitigate.protection import (
     AttackFigure,
@@ -46,15 +50,65 @@ from entropie.mitigate.protection import (
     sends,
     untouched_sentence,
 )
-from entropie.request import Run
+from entropie.mitigate.windows import matchers_of
+from entropie.progress import Progress
+from entropie.request import Request, Run
 from entropie.theory import fano
 from entropie.theory.guarantee import Guarantee
 
-__all__ = ["protect_split", "single_datum_error"]
+__all__ = ["protect", "protect_request", "protect_split", "single_datum_error"]
 
 _PLAIN_MATCHERS = ("visit", "bayes", "pitman_yor")
 _MODELS = "visit vectors through the mechanism"
 _ANY_RUN = Run()
+
+
+def protect(
+    events: object,
+    error: float,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    time: str | None = None,
+    rating: str | None = None,
+    preset: str | None = None,
+    min_rating: float | None = None,
+    grid: str | None = None,
+    min_events: int = 10,
+    sample: int | None = None,
+    max_dirty_share: float = 0.01,
+    matchers: Sequence[str] | None = None,
+    reports_per_user: int = 1,
+    max_epsilon: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    progress: Progress | None = None,
+) -> Protection:
+    """Find noise that gives every attacker at least this error rate, and say what it costs.
+
+    Everybody sends their first `reports_per_user` events of the second half. `max_epsilon` limits the budget of both
+    mechanisms. The other arguments are those of `entropie.assess`, whose `protect=` does the same beside an assessment.
+    """
+    wanted = Wanted(wanted_error_value(error, "error"), reports_per_user, max_epsilon)
+    request = Request.of(
+        events,
+        {
+            "user": user, "item": item, "time": time, "rating": rating, "preset": preset, "min_rating": min_rating,
+            "grid": grid, "min_events": min_events, "sample": sample, "max_dirty_share": max_dirty_share,
+            "matchers": matchers, "seed": seed, "threads": threads, "memory": memory, "progress": progress,
+        },
+    )  # fmt: skip
+    return protect_request(request, wanted)
+
+
+def protect_request(request: Request, wanted: Wanted) -> Protection:
+    """The same for a request: read, split, attack as it is, protect."""
+    names = matchers_of(request.attackers)
+    prepared, run = prepare(request), request.run
+    train, target = prepared.split.train, prepared.split.target
+    attacks = {name: measured_attack(name, train, target, run, f"attacking: {name}") for name in names}
+    return protect_split(prepared.traces, prepared.split, wanted, run, AttackFigure.of(BestAttack.of(attacks)))
 
 
 def protect_split(

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropie.atomic import replacing
+from entropie.measures.best import BestAttack
 from entropie.measures.intervals import Interval
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
-from entropie.mitigate.obfuscation import FAR_WORSE, Senders, Utility, preferred
+from entropie.mitigate.obfuscation import Senders, Utility, preferred
 from entropie.notebook import html_table
 from entropie.theory.guarantee import Guarantee, mechanism_json
 from entropie.words import bits, digits, interval, percent, plural, stated
@@ -47,6 +48,11 @@ class AttackFigure:
     matcher: str
     identification_error: Interval
     pse_bits: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, best: BestAttack) -> AttackFigure:
+        """The best of several attacks."""
+        return cls(best.matcher, best.error, best.measures.pse.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
@@ -169,7 +175,7 @@ class ProtectionGoal:
         return self.basis is None
 
     def bound_is_beaten(self, error: float) -> bool:
-        """Whether an attack on the first events errs less than any attack can on events drawn at random."""
+        """Whether an attack on the first events does better than any attack can on events drawn at random."""
         return error < max(self.error_from_pie, self.error_known_all or 0.0) - 1e-9
 
     def told(self, senders: Senders, plain: Interval, as_it_is: Interval | None, target_events: int) -> ProtectionGoal:
@@ -186,7 +192,7 @@ class ProtectionGoal:
         return {**dataclasses.asdict(self), "noise_needed": self.noise_needed}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Protection:
     """Ways to protect these data for a wanted error rate, side by side.
 
@@ -400,16 +406,24 @@ def _none_useful(
     parts.append(
         f"What would help: about {people} people instead of {users:,} (off by {stated(USEFUL)} at this noise),"
     )
-    easier = [point for point in frontier if point.useful and point.wanted_error < goal.bayes_error]
-    if easier:
-        point = max(easier, key=lambda tried: (tried.wanted_error, -tried.relative_error_top_20.value))
-        off = percent(point.relative_error_top_20.value)
-        parts.append(
-            f"or an error rate of {stated(point.wanted_error)} instead of {stated(goal.bayes_error)} (off by {off})."
-        )
+    easier = _easier(frontier, goal.bayes_error)
+    if easier is not None:
+        wanted, off = stated(easier.wanted_error), percent(easier.relative_error_top_20.value)
+        parts.append(f"or an error rate of {wanted} instead of {stated(goal.bayes_error)} (off by {off}).")
     else:
         parts.append("or a lower wanted error rate.")
     return " ".join(parts)
+
+
+def _easier(frontier: tuple[FrontierPoint, ...], wanted: float) -> FrontierPoint | None:
+    """The point that would be recommended at the largest smaller error rate, if any would."""
+    for error in sorted({point.wanted_error for point in frontier if point.wanted_error < wanted}, reverse=True):
+        points = [point for point in frontier if point.wanted_error == error]
+        prices = [(1.0 - point.list_error, point.relative_error_top_20.value) for point in points]
+        useful = [points[place] for place in preferred(prices) if points[place].useful]
+        if useful:
+            return useful[0]
+    return None
 
 
 def _too_exposed(other: ProtectionRow, row: ProtectionRow, guesses: int) -> str:
@@ -419,7 +433,7 @@ def _too_exposed(other: ProtectionRow, row: ProtectionRow, guesses: int) -> str:
     return (
         f"{other.name.capitalize()} would be off by {percent(other.utility.top_20.value)}, but allows {guesses} "
         f"guesses to re-identify {percent(1.0 - other.guarantee.list_error)} of people instead of "
-        f"{percent(1.0 - row.guarantee.list_error)}, more than {FAR_WORSE:g} times as many."
+        f"{percent(1.0 - row.guarantee.list_error)}, more than twice as many."
     )
 
 

@@ -73,8 +73,8 @@ class Window:
 
 def parse_window(text: str) -> int:
     """Read a length such as `24h`, `30d` or `1w`; return seconds."""
-    found = re.fullmatch(r"\s*(\d{1,9})\s*([hdw])\s*", text, re.IGNORECASE)
-    seconds = int(found[1]) * _UNIT_SECONDS[found[2].lower()] if found else 0
+    read = re.fullmatch(r"\s*(\d{1,9})\s*([hdw])\s*", text, re.IGNORECASE)
+    seconds = int(read[1]) * _UNIT_SECONDS[read[2].lower()] if read else 0
     if not 0 < seconds <= _LONGEST_HOURS * 3_600:
         raise InvalidParameter.of("window", "a length of time such as 24h, 30d or 1w", text)
     return seconds
