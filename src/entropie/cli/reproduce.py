@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     type=click.Choice(["small", "medium", "paper"]),
     default="small",
     group="Input",
-    help="Half a minute, 3, or up to 30. [small]",
+    help="30 s, 3 min, or up to 30 min. [small]",
 )
 @option(
     "--out",
