@@ -1,4 +1,7 @@
-"""What a cluster reads is what one machine reads: codes, arrays, names, account and errors, however it is cut."""
+"""What a cluster reads is what one machine reads: codes, arrays, names, account and errors, however it is cut.
+
+Most of it is tried in this process (`here`), by the very tasks; what Spark itself adds is tried on a cluster (`spark`).
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from in_process import Frame, Session, here
 
-from entropie.data.events import read_events
+from entropie.data.events import open_events, read_events, recognise_times
 from entropie.data.prepare import _selected
+from entropie.engine.spark import encoding, reading
+from entropie.engine.spark.boxes import in_boxes
 from entropie.engine.spark.encoding import Ingested, ingest
-from entropie.engine.spark.reading import open_rows
+from entropie.engine.spark.people import dealt
+from entropie.engine.spark.plans import Kept
+from entropie.engine.spark.reading import Rows, open_rows
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
-from entropie.request import Request
+from entropie.request import People, Request, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from standalone import Standalone
 
-pytestmark = pytest.mark.slow
+__all__ = ["here"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,9 @@ def collected(found: Ingested) -> Outcome:
     return Outcome(people, [names[code] for code in sorted(names)], found.facts)
 
 
-def spread(spark: SparkSession, source: object, *, min_events: int = 0, **options: Any) -> Outcome:
-    found = ingest(spark, source, min_events=min_events, **options)
+def spread(spark: Any, source: object, *, partitions: int | None = None, **options: Any) -> Outcome:
+    job = Request.of(source, {"min_events": 0, **options})
+    found = ingest(spark, job.source, job.people, partitions)
     try:
         return collected(found)
     finally:
@@ -141,15 +153,32 @@ TEXT_CASES: dict[str, tuple[dict[str, Any], int, dict[str, Any], int]] = {
 }
 
 
+CUTS = {"as it comes": (None, None, None), "fine": ((300, 1500), 3, (7, 40))}
+"""Bytes of a part and a home, ids of a range, events dealt out together."""
+
+
+@pytest.fixture(params=list(CUTS))
+def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    for (module, name), value in zip(
+        ((reading, "_PART_BYTES"), (encoding, "_IDS_PER_RANGE"), (reading, "_EVENTS_AT_ONCE")),
+        CUTS[request.param],
+        strict=True,
+    ):
+        if value is not None:
+            monkeypatch.setattr(module, name, value)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("case", list(TEXT_CASES))
-def test_text_is_read_as_on_one_machine(case: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_text_is_read_as_on_one_machine(case: str, here: Session, tmp_path: Path) -> None:
     content, files, options, partitions = TEXT_CASES[case]
     folder = write_text(tmp_path / "events", dirty_rows(len(case), **content), files)
     options = {"max_dirty_share": 1.0, **options}
     expected = local(folder, **options)
     assert len(expected.people) > 3
     assert sum(expected.facts["dropped"].values()) > 10
-    assert spread(spark, folder, partitions=partitions, **options) == expected
+    assert spread(here, folder, partitions=partitions, **options) == expected
 
 
 PARQUET_CASES: dict[str, tuple[dict[str, Any], dict[str, pa.DataType], dict[str, Any], tuple[int, ...]]] = {
@@ -169,28 +198,29 @@ PARQUET_CASES: dict[str, tuple[dict[str, Any], dict[str, pa.DataType], dict[str,
 }
 
 
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("case", list(PARQUET_CASES))
-def test_parquet_is_read_as_on_one_machine(case: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_parquet_is_read_as_on_one_machine(case: str, here: Session, tmp_path: Path) -> None:
     content, kinds, options, partitions = PARQUET_CASES[case]
     folder = write_parquet(tmp_path / "events", dirty_rows(len(case), **content), 2, kinds)
     options = {"max_dirty_share": 1.0, **options}
     expected = local(folder, **options)
     assert len(expected.people) > 3
     for number in partitions:
-        assert spread(spark, folder, partitions=number, **options) == expected
+        assert spread(here, folder, partitions=number, **options) == expected
 
 
-def test_a_preset_whose_files_are_newest_first(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_preset_whose_files_are_newest_first(here: Session, tmp_path: Path) -> None:
     rng = random.Random(7)
     lines = [
         f"{rng.randrange(6)}\t2010-10-1{rng.randrange(3)}T00:00:00Z\t1.5\t2.5\t{rng.randrange(9)}\n" for _ in range(80)
     ]
     path = tmp_path / "loc-gowalla_totalCheckins.txt"
     path.write_text("".join(lines))
-    assert spread(spark, path, preset="gowalla", partitions=2) == local(path, preset="gowalla")
+    assert spread(here, path, preset="gowalla", partitions=2) == local(path, preset="gowalla")
 
 
-def test_trajectories_become_cells_as_on_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+def test_trajectories_become_cells_as_on_one_machine(here: Session, tmp_path: Path) -> None:
     rng = random.Random(8)
     for user, start in ((0, "a"), (0, "b"), (1, "a"), (2, "c")):
         folder = tmp_path / f"{user:03d}" / "Trajectory"
@@ -203,10 +233,10 @@ def test_trajectories_become_cells_as_on_one_machine(spark: SparkSession, tmp_pa
     options: dict[str, Any] = {"preset": "geolife", "grid": "500m", "max_dirty_share": 1.0}
     expected = local(tmp_path, **options)
     assert set(expected.facts["dropped"]) == {"no place on Earth", "same cell as the point before", "too few fields"}
-    assert spread(spark, tmp_path, partitions=2, **options) == expected
+    assert spread(here, tmp_path, partitions=2, **options) == expected
 
 
-def test_errors_are_those_of_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+def test_errors_are_those_of_one_machine(here: Session, tmp_path: Path) -> None:
     folder = write_text(tmp_path / "events", dirty_rows(1, ids="text", times="seconds"), 3)
     alone = folder / "part1.csv"
     empty = tmp_path / "empty.parquet"
@@ -217,15 +247,70 @@ def test_errors_are_those_of_one_machine(spark: SparkSession, tmp_path: Path) ->
         (folder, {"max_dirty_share": 1.0, "min_events": 10_000}),
         (folder, {"max_dirty_share": 1.0, "min_rating": 6.0}),
         (folder, {"user": "nobody"}),
-        (folder, {"max_dirty_share": 1.0, "sample": 0}),
         (empty, {}),
     ):
-        assert failure(lambda s=source, o=options: spread(spark, s, **o)) == failure(
+        assert failure(lambda s=source, o=options: spread(here, s, **o)) == failure(
             lambda s=source, o=options: local(s, **o)
         )
 
 
-def test_a_hopeless_file_is_given_up_on(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(data=st.data())
+def test_however_a_table_is_cut(here: Session, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    content = {
+        "ids": data.draw(st.sampled_from(["numbers", "text"])),
+        "times": data.draw(st.sampled_from([None, *TIMES])),
+        "count": data.draw(st.integers(40, 120)),
+    }
+    rows = dirty_rows(data.draw(st.integers(0, 99)), **content)
+    folder = write_text(tmp_path_factory.mktemp("cut") / "events", rows, data.draw(st.integers(1, 3)))
+    options: dict[str, Any] = {"max_dirty_share": 1.0, "min_events": data.draw(st.integers(0, 4))}
+    if data.draw(st.booleans()):
+        options["sample"] = data.draw(st.integers(2, 9))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_PART_BYTES", (data.draw(st.integers(40, 4000)), 1 << 20))
+        patch.setattr(encoding, "_IDS_PER_RANGE", data.draw(st.integers(1, 30)))
+        patch.setattr(reading, "_EVENTS_AT_ONCE", (1, data.draw(st.integers(1, 100))))
+        found = spread(here, folder, partitions=data.draw(st.integers(1, 9)), **options)
+    assert found == local(folder, **options)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_rows_that_share_a_number_go_by_their_item(timed: bool, here: Session) -> None:
+    """As where the column that orders a DataFrame has ties: its rows may come in any order."""
+    rng = np.random.default_rng(3)
+    count = 200
+    user, item = (pa.array(rng.integers(8, 12, count).astype(str)) for _ in range(2))
+    time, place = rng.integers(0, 3, count) + 1_500_000_000, rng.integers(0, 4, count)
+    columns = {"user": user, "item": item, **({"time": pa.array(time)} if timed else {})}
+    order = np.lexsort((item.cast(pa.int64()).to_numpy(), place))
+    expected = local(pa.table(columns).take(pa.array(order)))
+    opened = open_events(Source(pa.table(columns)))
+    ticks = time if timed else np.zeros(0, np.int64)
+    tasks = [
+        in_boxes(
+            lambda _, some=some: dealt(
+                user.take(pa.array(some)),
+                item.take(pa.array(some)),
+                ticks[some] if timed else ticks,
+                place[some],
+                3,
+                (),
+            )
+        )(iter([]))
+        for some in np.array_split(rng.permutation(count), 4)
+    ]
+    found_time = recognise_times(opened.table, opened.chosen, iter([pa.record_batch(columns)]))[0]
+    rows = Rows(opened, found_time, Frame([list(task) for task in tasks], here), 3)  # type: ignore[arg-type]
+    found = collected(encoding._ingested(rows, People(0), 2, Kept()))
+    assert (found.people, found.names) == (expected.people, expected.names)
+    assert found.facts["duplicates"] == expected.facts["duplicates"]
+
+
+@pytest.mark.slow
+def test_a_hopeless_file_is_given_up_on(spark: SparkSession, tmp_path: Path) -> None:
     bad = "user,item\n" + "a,b\n" * 10 + "x\n" * 120_000
     (tmp_path / "events").mkdir()
     for number in range(2):
@@ -244,6 +329,7 @@ def frame_of(spark: SparkSession, rows: list[list[str]]) -> Any:
     ).repartition(3)
 
 
+@pytest.mark.slow
 def test_a_frame_is_read_in_the_order_it_names(spark: SparkSession, tmp_path: Path) -> None:
     rows = dirty_rows(5, ids="text", times="iso")
     path = tmp_path / "events.csv"
@@ -257,20 +343,22 @@ def test_a_frame_is_read_in_the_order_it_names(spark: SparkSession, tmp_path: Pa
     assert found == expected
 
 
+@pytest.mark.slow
 def test_a_frame_without_an_order_is_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("a", "b")], "user string, item string")
     with pytest.raises(InvalidParameter, match=r"`order`.*no time"):
-        open_rows(spark, frame)
+        open_rows(spark, Source(frame))
     with pytest.raises(InvalidParameter, match=r"`order`.*missing"):
-        open_rows(spark, frame, order="nothing")
+        open_rows(spark, Source(frame, order="nothing"))
     with pytest.raises(InvalidParameter, match=r"`order`.*string"):
-        open_rows(spark, frame, order="user")
+        open_rows(spark, Source(frame, order="user"))
     with pytest.raises(InvalidParameter, match="`preset`"):
-        open_rows(spark, frame, preset="gowalla")
+        open_rows(spark, Source(frame, preset="gowalla"))
     with pytest.raises(InvalidParameter, match="`source`"):
-        open_rows(spark, 5)
+        open_rows(spark, Source(5))
 
 
+@pytest.mark.slow
 def test_parquet_at_an_address_keeps_its_row_order(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_parquet(tmp_path / "events", dirty_rows(6, ids="text", times=None), 2, {})
     expected = local(folder, max_dirty_share=1.0)
@@ -285,13 +373,14 @@ def test_parquet_at_an_address_keeps_its_row_order(spark: SparkSession, tmp_path
 @pytest.mark.parametrize("address", ["s3a://bucket/events.csv", "hdfs://host/events.json", "dbfs:/events.csv.gz"])
 def test_other_kinds_of_file_at_an_address_are_refused(address: str, spark: SparkSession) -> None:
     with pytest.raises(InvalidInput, match="pass the DataFrame"):
-        open_rows(spark, address)
+        open_rows(spark, Source(address))
 
 
+@pytest.mark.slow
 def test_a_file_that_workers_do_not_see_is_named(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "events.csv"
     path.write_text("user,item\n" + "a,b\n" * 20)
-    rows = open_rows(spark, path)
+    rows = open_rows(spark, Source(path))
     path.unlink()
     from entropie.engine.spark.session import failures
 
@@ -299,13 +388,19 @@ def test_a_file_that_workers_do_not_see_is_named(spark: SparkSession, tmp_path: 
         pytest.raises(InvalidInput, match=r"events\.csv cannot be opened by a worker.*every worker must see"),
         failures(),
     ):
-        rows.rows.count()
+        rows.boxes.count()
 
 
-def test_codes_stay_when_a_worker_dies(spark: SparkSession, cluster: Standalone, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_codes_stay_when_a_worker_dies(
+    spark: SparkSession, cluster: Standalone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many homes, ranges and blocks, a sample: all that Spark is asked for."""
     folder = write_text(tmp_path / "events", dirty_rows(9, ids="text", times="seconds"), 3)
-    expected = local(folder, max_dirty_share=1.0)
-    found = ingest(spark, folder, min_events=0, max_dirty_share=1.0, partitions=5)
+    expected = local(folder, max_dirty_share=1.0, sample=12)
+    monkeypatch.setattr(reading, "_PART_BYTES", (3000, 1 << 20))
+    monkeypatch.setattr(encoding, "_IDS_PER_RANGE", 20)
+    found = ingest(spark, Source(folder, max_dirty_share=1.0), People(0, 12), 5)
     assert collected(found) == expected
     cluster.kill_worker()
     try:

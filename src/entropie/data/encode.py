@@ -26,7 +26,7 @@ from entropie.errors import InvalidInput
 from entropie.progress import Progress
 from entropie.request import Run
 
-__all__ = ["NO_USER", "Encoded", "encode"]
+__all__ = ["NO_USER", "Encoded", "as_numbers", "encode"]
 
 NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
 _BATCH_ROWS = 1 << 17
@@ -125,7 +125,7 @@ class _Codes:
         """The rank of every row's id among the sorted ids, `blank` where there is none, and the ids."""
         self.look_up()
         narrow = pa.types.is_large_string(self._distinct.type) and self._distinct.nbytes < 1 << 31
-        labels = _numbers(self._distinct.cast(self._kind) if narrow else self._distinct)
+        labels = as_numbers(self._distinct.cast(self._kind) if narrow else self._distinct)
         order = pc.array_sort_indices(labels)
         ranks = np.empty(len(order) + 1, np.uint32)
         ranks[values_of(order)] = np.arange(len(order), dtype=np.uint32)
@@ -135,7 +135,7 @@ class _Codes:
         return codes, labels.take(order)
 
 
-def _numbers(labels: pa.Array) -> pa.Array:
+def as_numbers(labels: pa.Array) -> pa.Array:
     """Digits are numbers, in any format of file; 007 is not the number 7, then all stay text."""
     text = pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)
     if not text or not pc.all(pc.match_substring_regex(labels, _WHOLE)).as_py():

@@ -45,7 +45,7 @@ def assess_on_spark(request: Request) -> Findings:
     run = request.run
     with _session(request) as session, failures(session):
         with watched(session, run.progress, "reading"):
-            people = _ingested(session, request)
+            people = ingest(session, request.source, request.people, run.partitions)
         try:
             with shuffling(session, people.partitions):
                 engine = SparkEngine.of(session, people, request)
@@ -77,26 +77,6 @@ def _session(request: Request) -> Iterator[SparkSession]:
     yield spark
 
 
-def _ingested(session: SparkSession, request: Request) -> Ingested:
-    source, people = request.source, request.people
-    return ingest(
-        session,
-        source.events,
-        user=source.user,
-        item=source.item,
-        time=source.time,
-        order=source.order,
-        rating=source.rating,
-        preset=source.preset,
-        min_rating=source.min_rating,
-        grid=source.grid,
-        min_events=people.min_events,
-        max_dirty_share=source.max_dirty_share,
-        sample=people.sample,
-        partitions=request.run.partitions,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
     """Attacks on people spread over a cluster."""
@@ -113,7 +93,7 @@ class SparkEngine:
         """Count people."""
         kept = Kept()
         with watched(spark, request.run.progress, "counting"):
-            everybody = kept.keep(people.people)
+            everybody = people.people
             facts = facts_of(everybody, request.split, people.users)
         if not facts.people:
             raise nobody_to_attack(people.users)

@@ -1,88 +1,525 @@
-"""Events sorted by person become one row per person: what a block of the attack is made of."""
+"""From judged rows to people with the codes that one machine would give them: what each task does, on arrays.
+
+    rows --dealt--> homes --settled--> people --asked--> ranges of ids --ranked--> homes --coded--> blocks of people
+
+A home is a partition chosen by the hash of the person, so that all events of a person meet there. Codes are ranks: ids
+go to ranges of their order, every range numbers its own, and how many there are in the ranges before is added later.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import bisect
+import itertools
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.arrow import from_numpy, values_of
+from entropie.data.encode import as_numbers
+from entropie.data.filter import user_hashes
+from entropie.data.times import TickFacts
+from entropie.data.traces import Traces
+from entropie.engine.spark.blocks import pieces
+from entropie.engine.spark.boxes import Box, opened
+from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-__all__ = ["PEOPLE", "Gather", "gather_people"]
+__all__ = [
+    "ACCOUNT",
+    "DIGEST",
+    "FACTS",
+    "FILE_BITS",
+    "HASH_BITS",
+    "ITEMS",
+    "NAMES",
+    "PEOPLE",
+    "TRACES",
+    "USERS",
+    "Asking",
+    "Chosen",
+    "Coding",
+    "Gathering",
+    "HomeFacts",
+    "Order",
+    "RangeFacts",
+    "Ranking",
+    "Settling",
+    "dealt",
+    "hashes_in",
+    "names_of",
+]
 
 PEOPLE = "user int, items array<int>, seconds array<bigint>"
 """Columns of people: code, item codes in order of time, seconds since the epoch or null."""
+
+ACCOUNT, DIGEST, FACTS, EVENTS, IDS, USERS, ITEMS, TRACES, NAMES = range(9)
+"""What a box holds: the sides of all boxes here."""
+
+FILE_BITS = 40
+"""Of a row's number, below the number of its file."""
+
+HASH_BITS = 16
+"""How much of a hash the counts for a sample go by."""
+
+_SAMPLED_IDS = 256  # of a home, to cut ids into ranges by
 _BATCH_EVENTS = 1 << 17
 
 
-def gather_people(coded: DataFrame, blocks: int, per_second: int | None, newest_first: bool) -> DataFrame:
-    """Make people of events (block, user, item, tick, row); people of a block share a partition, blocks are in order.
+def dealt(
+    users: pa.Array,
+    items: pa.Array,
+    ticks: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    homes: int,
+    files: Sequence[str],
+) -> Iterator[Box]:
+    """Send events to the homes of their people, every id once; rows are numbered, within `files` if there are any."""
+    user_ids, user = _distinct(users)
+    item_ids, item = _distinct(items)
+    home = _homes(user_ids, homes)
+    people, people_ends = _grouped(home, homes)
+    place = np.empty(home.size, np.uint32)
+    place[people] = np.arange(home.size) - people_ends[home[people]]
+    events, ends = _grouped(home[user], homes)
+    for number in range(homes):
+        mine = events[ends[number] : ends[number + 1]]
+        if mine.size:
+            own = user_ids.take(from_numpy(people[people_ends[number] : people_ends[number + 1]]))
+            used, item_place = np.unique(item[mine], return_inverse=True)
+            columns = (own, place[user[mine]], item_ids.take(from_numpy(used)), item_place.astype(np.uint32))
+            when = ticks[mine] if ticks.size else ticks
+            yield Box(number, EVENTS, int(rows[mine[0]]), (*columns, when, rows[mine], tuple(files)))
 
-    Events of a person are in order of tick and row, as on one machine; `per_second` None leaves out the seconds.
+
+def _distinct(ids: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The distinct ids as they come, and for each id its place among them."""
+    encoded = ids.dictionary_encode()
+    return encoded.dictionary, values_of(encoded.indices).astype(np.int64)
+
+
+def _homes(ids: pa.Array, homes: int) -> NDArray[np.uint16 | np.uint32]:
+    kind = np.uint16 if homes <= 1 << 16 else np.uint32  # NumPy sorts the shorter by radix
+    if pa.types.is_string(ids.type):
+        hashes = np.fromiter(map(zlib.crc32, ids.cast(pa.binary()).to_pylist()), np.uint64, len(ids))
+    else:
+        hashes = (values_of(ids).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+    return (hashes % np.uint64(homes)).astype(kind)
+
+
+def _grouped(keys: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of each key one after the other, and where those of key k begin."""
+    ends = np.concatenate(([0], np.cumsum(np.bincount(keys, minlength=count))))
+    return np.argsort(keys, kind="stable"), ends
+
+
+def _joined(parts: Sequence[tuple[pa.Array, NDArray[np.uint32]]]) -> tuple[pa.Array, NDArray[np.uint32]]:
+    """Ids and places from several boxes as one: the distinct ids, and a place for every event.
+
+    The ids are sorted, so that a task that runs again finds every id at the same place.
     """
-    from pyspark.sql import functions as sf
+    ids, place = _distinct(pa.concat_arrays([part[0] for part in parts]))
+    order = values_of(pc.array_sort_indices(ids)).astype(np.int64)
+    rank = np.empty(order.size, np.uint32)
+    rank[order] = np.arange(order.size, dtype=np.uint32)
+    sorted_place = rank[place]
+    first = itertools.accumulate((len(part[0]) for part in parts[:-1]), initial=0)
+    places = [sorted_place[begin:][part[1]] for begin, part in zip(first, parts, strict=True)]
+    return ids.take(from_numpy(order)), np.concatenate(places)
 
-    row = sf.col("row").desc() if newest_first else sf.col("row")
-    placed = coded.repartitionById(blocks, "block")
-    events = placed.sortWithinPartitions("user", "tick", row, "item").select("user", "item", "tick")
-    return events.mapInArrow(Gather(per_second), PEOPLE)
+
+@dataclass(frozen=True, slots=True)
+class HomeFacts:
+    """What the driver learns of the people of a home.
+
+    whole      whether all ids of people, and of items, are digits
+    samples    some ids of people, and of items
+    hashes     how many active people have which first bits of their hash, for a sample
+    """
+
+    events: int
+    users: int
+    items: int
+    most: int
+    active_users: int
+    active_events: int
+    duplicates: int
+    ticks: TickFacts | None
+    whole: tuple[bool, bool]
+    samples: tuple[pa.Array, pa.Array]
+    hashes: tuple[NDArray[np.int64], NDArray[np.int64]] | None
 
 
 @dataclass(frozen=True)
-class Gather:
-    """A task: runs of rows of one user become a row, however the rows are cut into batches."""
+class Settling:
+    """A task: the events of a home become traces in order of time and row, and facts of them."""
+
+    min_events: int
+    timed: bool
+    newest_first: bool
+    sampled: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        """Settle one home."""
+        held: list[Box] = []
+        for box in opened(batches):
+            if box.side == EVENTS:
+                held.append(box)
+            else:  # accounts and digests pass
+                yield box
+        if held:
+            yield from self._settled(held[0].key, [box.arrays for box in held])
+
+    def _settled(self, home: int, parts: list[Any]) -> Iterator[Box]:
+        user_ids, users = _joined([part[:2] for part in parts])
+        item_ids, items = _joined([part[2:4] for part in parts])
+        ticks = np.concatenate([part[4] for part in parts])
+        rows = _row_numbers(parts)
+        if np.any(rows[1:] < rows[:-1]):
+            order = np.argsort(rows, kind="stable")
+            users, items, rows = users[order], items[order], rows[order]
+            ticks = ticks[order] if self.timed else ticks
+        runs = None
+        if np.any(rows[1:] == rows[:-1]):
+            offsets, items, ticks, runs = self._with_ties(users, items, ticks, rows, len(user_ids))
+        else:
+            offsets, items, ticks = group_rows(users, items, ticks, len(user_ids), self.newest_first)
+            if self.timed:
+                sort_users(offsets, items, ticks, 0, len(user_ids))
+        hashes = user_hashes(user_ids) if self.sampled else None
+        lengths = np.diff(offsets)
+        active = lengths >= self.min_events
+        counted = None
+        if hashes is not None:
+            first = (hashes[active] >> np.uint64(64 - HASH_BITS)).astype(np.int64)
+            counted = np.unique(first, return_counts=True)
+        facts = HomeFacts(
+            events=items.size,
+            users=lengths.size,
+            items=len(item_ids),
+            most=int(lengths.max()),
+            active_users=int(np.count_nonzero(active)),
+            active_events=int(lengths[active].sum()),
+            duplicates=int(count_duplicates(offsets, items, ticks, 0, lengths.size)) if self.timed else 0,
+            ticks=TickFacts.of(ticks) if self.timed else None,
+            whole=(_whole(user_ids), _whole(item_ids)),
+            samples=(_some(user_ids), _some(item_ids)),
+            hashes=counted,
+        )
+        yield Box(home, FACTS, 0, (facts,))
+        yield Box(home, IDS, 0, (user_ids, item_ids, hashes))
+        for _, begin, end in pieces(0, 0, 0, offsets, 20 if self.timed else 4):
+            run = slice(offsets[begin], offsets[end])
+            columns = (items[run], ticks[run] if self.timed else None, None if runs is None else runs[run])
+            yield Box(home, TRACES, begin, (offsets[begin : end + 1] - offsets[begin], *columns))
+
+    def _with_ties(
+        self,
+        users: NDArray[np.uint32],
+        items: NDArray[np.uint32],
+        ticks: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        count: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """Sort events of which some share a row number; those of one person, tick and row get the same run."""
+        keys = (rows, ticks, users) if self.timed else (rows, users)
+        order = np.lexsort(keys)
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(users, minlength=count)))).astype(np.int64)
+        differs = np.zeros(order.size, np.bool_)
+        for key in keys:
+            differs[1:] |= np.diff(key[order]) != 0
+        return offsets, items[order], ticks[order] if self.timed else ticks, np.cumsum(differs)
+
+
+def _row_numbers(parts: list[Any]) -> NDArray[np.int64]:
+    """Numbers of rows that go by the order of the files' names, where boxes name files."""
+    names = sorted({name for part in parts for name in part[6]})
+    if not names:
+        return np.concatenate([part[5] for part in parts])
+    numbers = {name: number for number, name in enumerate(names)}
+    each = []
+    for part in parts:
+        number = np.array([numbers[name] for name in part[6]], np.int64)
+        each.append((number[part[5] >> FILE_BITS] << FILE_BITS) | (part[5] & ((1 << FILE_BITS) - 1)))
+    return np.concatenate(each)
+
+
+def _whole(ids: pa.Array) -> bool:
+    """Whether texts are all numbers, as one machine reads them."""
+    return bool(as_numbers(ids).type != ids.type)
+
+
+def _some(ids: pa.Array) -> pa.Array:
+    step = -(-len(ids) // _SAMPLED_IDS)
+    return ids.take(from_numpy(np.arange(0, len(ids), step)))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of ids, cut into ranges at `bounds`; texts that are all digits are numbers.
+
+    `first` is the partition of the first range.
+    """
+
+    numeric: bool
+    bounds: tuple[Any, ...] = ()
+    first: int = 0
+
+    @classmethod
+    def of(cls, numeric: bool, samples: Sequence[pa.Array], count: int, per_range: int, first: int = 0) -> Order:
+        """Cut about `count` ids into ranges of about so many each, by some of them."""
+        ranges = -(-count // per_range)
+        keys = sorted({key for ids in samples for key in cls(numeric).keys(ids).to_pylist()}) if ranges > 1 else []
+        places = sorted({len(keys) * number // ranges for number in range(1, ranges)} - {0}) if keys else []
+        return cls(numeric, tuple(keys[place] for place in places), first)
+
+    @property
+    def ranges(self) -> int:
+        """How many ranges there are."""
+        return len(self.bounds) + 1
+
+    def keys(self, ids: pa.Array) -> pa.Array:
+        """What ids are ordered by."""
+        return ids.cast(pa.int64()) if self.numeric and pa.types.is_string(ids.type) else ids
+
+    def asked(
+        self, side: int, home: int, ids: pa.Array, places: NDArray[np.int64], numbers: NDArray[Any]
+    ) -> Iterator[Box]:
+        """Send ids of a home to their ranges, with their places there and a number each."""
+        keys = self.keys(ids)
+        if not self.bounds:
+            part = np.zeros(len(ids), np.int64)
+        elif pa.types.is_string(keys.type):
+            part = np.array([bisect.bisect_right(self.bounds, key) for key in keys.to_pylist()], np.int64)
+        else:
+            values = values_of(keys)
+            part = np.searchsorted(np.array(self.bounds, values.dtype), values, side="right")
+        order, ends = _grouped(part, self.ranges)
+        for number in range(self.ranges):
+            mine = order[ends[number] : ends[number + 1]]
+            if mine.size:
+                yield Box(self.first + number, side, home, (ids.take(from_numpy(mine)), places[mine], numbers[mine]))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who stays: people with enough events; of a sample, those up to the `last` by hash and then by id."""
+
+    min_events: int
+    last: tuple[int, Any] | None = None
+
+    def among(
+        self, lengths: NDArray[np.int64], ids: pa.Array, hashes: NDArray[np.uint64] | None, order: Order
+    ) -> NDArray[np.int64]:
+        """The places of those who stay."""
+        chosen = lengths >= self.min_events
+        if self.last is not None:
+            assert hashes is not None
+            limit, last = np.uint64(self.last[0]), self.last[1]
+            equal = np.flatnonzero(hashes == limit)
+            later = [key > last for key in order.keys(ids.take(from_numpy(equal))).to_pylist()]
+            chosen &= hashes <= limit
+            chosen[equal[np.array(later, np.bool_)]] = False
+        return np.flatnonzero(chosen)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A task: the people who stay of a home, and its items, ask for their codes."""
+
+    chosen: Chosen
+    users: Order
+    items: Order
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        """Ask for one home."""
+        home, ids, traces = _home(batches)
+        if ids is None:
+            return
+        user_ids, item_ids, hashes = ids
+        lengths = np.concatenate([np.diff(box.arrays[0]) for box in traces])
+        chosen = self.chosen.among(lengths, user_ids, hashes, self.users)
+        yield from self.users.asked(USERS, home, user_ids.take(from_numpy(chosen)), chosen, lengths[chosen])
+        stays = np.zeros(lengths.size, np.bool_)
+        stays[chosen] = True
+        used = np.zeros(len(item_ids), np.bool_)
+        for box in traces:
+            own = np.diff(box.arrays[0])
+            used[box.arrays[1][np.repeat(stays[box.part : box.part + own.size], own)]] = True
+        yield from self.items.asked(ITEMS, home, item_ids, np.arange(used.size), used)
+
+
+def _home(batches: Iterable[pa.RecordBatch]) -> tuple[int, tuple[Any, ...] | None, list[Box]]:
+    home, ids, traces = -1, None, []
+    for box in opened(batches):
+        if box.side == IDS:
+            home, ids = box.key, box.arrays
+        elif box.side == TRACES:
+            traces.append(box)
+    return home, ids, traces
+
+
+def hashes_in(batches: Iterable[pa.RecordBatch], *, chosen: Chosen, first: int, order: Order) -> Iterator[Box]:
+    """A task: hashes and keys of the active people of a home whose hashes begin with these bits."""
+    home, ids, traces = _home(batches)
+    if ids is None:
+        return
+    lengths = np.concatenate([np.diff(box.arrays[0]) for box in traces])
+    active = chosen.among(lengths, ids[0], None, order)
+    hashes = ids[2][active]
+    mine = np.flatnonzero((hashes >> np.uint64(64 - HASH_BITS)) == np.uint64(first))
+    yield Box(home, FACTS, 0, (hashes[mine], order.keys(ids[0].take(from_numpy(active[mine])))))
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFacts:
+    """What the driver learns of a range of ids: how many have codes, the sum of their numbers, how many there are."""
+
+    side: int
+    number: int
+    coded: int
+    total: int
+    distinct: int
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A task: number the ids of a range in their order, and tell the homes that asked."""
+
+    users: Order
+    items: Order
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        """Rank one range."""
+        boxes = list(opened(batches))
+        if not boxes:
+            return
+        side = boxes[0].side
+        order = self.users if side == USERS else self.items
+        number = boxes[0].key - order.first
+        ids, place = _distinct(pa.concat_arrays([box.arrays[0] for box in boxes]))
+        numbers = np.concatenate([box.arrays[2] for box in boxes])
+        used = np.ones(len(ids), np.bool_)  # people ask once each, and stay
+        if side == ITEMS:
+            used[:] = False
+            used[place[numbers]] = True
+        coded = np.flatnonzero(used)
+        labels = order.keys(ids.take(from_numpy(coded)))
+        sorted_places = values_of(pc.array_sort_indices(labels)).astype(np.int64)
+        ranked = coded[sorted_places]
+        rank = np.full(used.size, -1, np.int64)
+        rank[ranked] = np.arange(ranked.size)
+        before, total = np.zeros(used.size, np.int64), 0
+        if side == USERS:
+            before[ranked] = np.cumsum(numbers[ranked]) - numbers[ranked]
+            total = int(numbers.sum())
+        yield Box(0, FACTS, boxes[0].key, (RangeFacts(side, number, coded.size, total, used.size),))
+        begin = 0
+        for box in boxes:
+            mine = place[begin : begin + len(box.arrays[0])]
+            begin += mine.size
+            yield Box(box.part, side, number, (box.arrays[1], rank[mine], before[mine]))
+        if side == ITEMS:
+            yield Box(0, NAMES, number, (labels.take(from_numpy(sorted_places)).cast(pa.string()),))
+
+
+@dataclass(frozen=True)
+class Coding:
+    """A task: the people of a home with their codes, sent to their blocks.
+
+    A list holds for every range how many codes, or events, come before; `events` are all.
+    """
+
+    users_before: Sequence[int]
+    events_before: Sequence[int]
+    items_before: Sequence[int]
+    blocks: int
+    events: int
+    per_second: int | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        """Code one home."""
+        held: dict[int, list[Box]] = {USERS: [], ITEMS: [], TRACES: []}
+        for box in opened(batches):
+            held[box.side].append(box)
+        if not held[USERS]:
+            return
+        size = max(box.part + box.arrays[0].size - 1 for box in held[TRACES])
+        codes, block = np.full(size, -1, np.int64), np.zeros(size, np.int64)
+        for box in held[USERS]:
+            places, rank, before = box.arrays
+            codes[places] = self.users_before[box.part] + rank
+            earlier = self.events_before[box.part] + before
+            block[places] = np.minimum(earlier * self.blocks // self.events, self.blocks - 1)
+        items = np.empty(1 + max(int(box.arrays[0].max()) for box in held[ITEMS]), np.uint32)
+        for box in held[ITEMS]:
+            items[box.arrays[0]] = self.items_before[box.part] + box.arrays[1]
+        for box in held[TRACES]:
+            own = slice(box.part, box.part + box.arrays[0].size - 1)
+            yield from self._coded(box.arrays, codes[own], block[own], items)
+
+    def _coded(
+        self, arrays: tuple[Any, ...], codes: NDArray[np.int64], block: NDArray[np.int64], items: NDArray[np.uint32]
+    ) -> Iterator[Box]:
+        offsets, places, ticks, runs = arrays
+        coded = items[places]
+        if runs is not None:  # equal in all else, events go by their item
+            coded = coded[np.lexsort((coded, runs))]
+        traces = Traces(offsets, coded, 2**32, None if self.per_second is None else ticks)
+        stays = np.flatnonzero(codes >= 0)
+        order, ends = _grouped(block[stays], self.blocks)
+        for number in np.unique(block[stays]):
+            people = stays[order[ends[number] : ends[number + 1]]]
+            mine = traces.take(people)
+            yield Box(int(number), 0, int(codes[people].min()), (codes[people], mine.offsets, mine.items, mine.times))
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """A task: the people of a block in order of their codes, a row each."""
 
     per_second: int | None
     batch_events: int = _BATCH_EVENTS
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Turn batches of (user, item, tick), sorted by user, into batches of people."""
-        held: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            held.append(batch)
-            size += batch.num_rows
-            if size < self.batch_events:
-                continue
-            users, items, ticks = self._columns(held)
-            last = int(np.searchsorted(users, users[-1]))  # the last user may go on
-            if last:
-                yield self._people(users[:last], items[:last], ticks[:last])
-            held = [self._batch(users[last:], items[last:], ticks[last:])]
-            size = held[0].num_rows if last else 0  # one user fills it all: go on for as long again
-        users, items, ticks = self._columns(held)
-        if users.size:
-            yield self._people(users, items, ticks)
-
-    def _columns(self, held: list[pa.RecordBatch]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        none = np.zeros(0, np.int32)
-        users, items = (
-            np.concatenate([none, *(values_of(batch.column(place)).astype(np.int32) for batch in held)])
-            for place in (0, 1)
-        )
-        ticks = np.zeros(0, np.int64)
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Gather one block."""
+        parts = [box.arrays for box in opened(batches)]
+        if not parts:
+            return
+        codes = np.concatenate([part[0] for part in parts])
+        lengths = np.concatenate([np.diff(part[1]) for part in parts])
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        times = None
         if self.per_second is not None:
-            ticks = np.concatenate([ticks, *(values_of(batch.column(2)).astype(np.int64) for batch in held)])
-        return users, items, ticks
+            times = np.floor_divide(np.concatenate([part[3] for part in parts]), self.per_second)
+        order = np.argsort(codes)
+        people = Traces(offsets, np.concatenate([part[2] for part in parts]), 2**32, times).take(order)
+        codes = codes[order].astype(np.int32)
+        begin = 0
+        while begin < codes.size:
+            limit = people.offsets[begin] + self.batch_events
+            end = max(begin + 1, int(np.searchsorted(people.offsets, limit, side="right")) - 1)
+            yield _rows(codes[begin:end], people, begin, end)
+            begin = end
 
-    def _batch(self, users: NDArray[np.int32], items: NDArray[np.int32], ticks: NDArray[np.int64]) -> pa.RecordBatch:
-        times = pa.nulls(users.size, pa.int64()) if self.per_second is None else from_numpy(ticks)
-        return pa.RecordBatch.from_arrays([from_numpy(users), from_numpy(items), times], names=["user", "item", "tick"])
 
-    def _people(self, users: NDArray[np.int32], items: NDArray[np.int32], ticks: NDArray[np.int64]) -> pa.RecordBatch:
-        starts = np.flatnonzero(np.diff(users, prepend=users[0] - 1))
-        ends = from_numpy(np.append(starts, users.size).astype(np.int32))
-        lists = pa.ListArray.from_arrays(ends, from_numpy(items))
-        seconds = pa.nulls(starts.size, pa.list_(pa.int64()))
-        if self.per_second is not None:
-            seconds = pa.ListArray.from_arrays(ends, from_numpy(np.floor_divide(ticks, self.per_second)))
-        return pa.RecordBatch.from_arrays(
-            [from_numpy(users[starts]), lists, seconds], names=["user", "items", "seconds"]
-        )
+def _rows(codes: NDArray[np.int32], people: Traces, begin: int, end: int) -> pa.RecordBatch:
+    run = slice(people.offsets[begin], people.offsets[end])
+    ends = from_numpy((people.offsets[begin : end + 1] - people.offsets[begin]).astype(np.int32))
+    items = pa.ListArray.from_arrays(ends, from_numpy(people.items[run].view(np.int32)))
+    seconds = pa.nulls(codes.size, pa.list_(pa.int64()))
+    if people.times is not None:
+        seconds = pa.ListArray.from_arrays(ends, from_numpy(people.times[run]))
+    return pa.RecordBatch.from_arrays([from_numpy(codes), items, seconds], names=["user", "items", "seconds"])
+
+
+def names_of(batches: Iterable[pa.RecordBatch], *, before: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """A task: codes and names of items."""
+    for box in opened(batches):
+        names = box.arrays[0]
+        codes = before[box.part] + np.arange(len(names), dtype=np.int64)
+        yield pa.RecordBatch.from_arrays([from_numpy(codes), names], names=["code", "name"])

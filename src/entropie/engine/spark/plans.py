@@ -15,18 +15,24 @@ __all__ = ["Kept", "shuffling"]
 
 @contextmanager
 def shuffling(spark: SparkSession, partitions: int) -> Iterator[None]:
-    """Cut what is exchanged between tasks into so many parts, where a query does not say; as before afterwards."""
-    name = "spark.sql.shuffle.partitions"
-    before = spark.conf.get(name)
-    spark.conf.set(name, str(partitions))
+    """Cut what is exchanged between tasks into so many parts, where a query does not say; as before afterwards.
+
+    A query is planned once, not again after each of its stages: all parts are of known sizes here, and each new plan
+    would be a job of its own.
+    """
+    chosen = {"spark.sql.shuffle.partitions": str(partitions), "spark.sql.adaptive.enabled": "false"}
+    before = {name: spark.conf.get(name) for name in chosen}
+    for name, value in chosen.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
         with suppress(Exception):  # the session may have ended
-            if before is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, before)
+            for name, earlier in before.items():
+                if earlier is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, earlier)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,14 +13,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropie.data.arrow import from_numpy, from_texts, values_of
+from entropie.data.arrow import from_numpy, values_of
 from entropie.data.classify import classify_rows
 from entropie.data.events import Opened, open_events, recognise_times
-from entropie.data.files import combined_digest
 from entropie.data.rejects import Rejects
-from entropie.data.rules import Rules, is_text, reason_of
+from entropie.data.rules import Rules
 from entropie.data.tables import Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.times import TimeFormat
+from entropie.engine.spark.boxes import SCHEMA, Box, in_boxes
+from entropie.engine.spark.people import ACCOUNT, DIGEST, FILE_BITS, dealt
 from entropie.engine.spark.session import SAME_PATH, failures
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.progress import Progress
@@ -29,72 +30,61 @@ from entropie.request import Source
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["FOUND_READING", "LEFT_OUT_READING", "LEFT_OUT_ROW", "Rows", "open_rows", "parallelism", "plan_parts"]
+__all__ = ["Account", "Rows", "open_rows", "parallelism", "plan_parts"]
 
-FOUND_READING, LEFT_OUT_READING, LEFT_OUT_ROW = "dirty: ", "excluded: ", "row: "
-"""How a reason begins: a line that cannot be cut into fields, one that reading leaves out by a rule, a row judged."""
-
-_FILE_BITS = 40  # of a row's number, below the number of its file
-_PART_BYTES = (1 << 20, 1 << 27)  # a part is no smaller, and if it can be cut no larger
+_PART_BYTES = (1 << 20, 1 << 25)  # a part is no smaller, and if it can be cut no larger
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NOT_PARQUET = re.compile(r"\.(csv|tsv|txt|dat|data|json|orc|avro|plt)(\.\w+)?/?$|\.(gz|zst|bz2|zip)$", re.IGNORECASE)
 _TIME_SAMPLE_ROWS = 2000
-_SHIFT = np.uint64(1 << 63)
+_EVENTS_AT_ONCE = (1 << 18, 1 << 21)  # sent to all homes together, least and most
+_EVENTS_PER_BOX = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table whose rows are judged.
+    """A table whose rows are judged where they are read.
 
-    rows       one row per usable event (user, item, tick, row; count 1, reason null), and few that count the others
-               by reason (reason, count, an example, and in `row` their order)
-    unsigned   ids that are unsigned numbers of 64 bits are lowered by 2^63, to fit
-    parts      how many tasks read the table; None where Spark decides
+    boxes   events by home (`dealt`), accounts of what cannot be used, and digests of files
+    homes   how many partitions people are brought to
     """
 
     opened: Opened
     time: TimeFormat | None
-    rows: DataFrame
-    sha256: str | None
-    unsigned: Mapping[str, bool]
-    parts: int | None
+    boxes: DataFrame
+    homes: int
 
 
-def open_rows(
-    spark: SparkSession,
-    source: object,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    rating: str | None = None,
-    preset: str | None = None,
-    min_rating: float | None = None,
-    grid: str | None = None,
-    header: bool | None = None,
-    max_dirty_share: float = 0.01,
-    order: str | None = None,
-) -> Rows:
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What cannot be used of a part.
+
+    dirty      lines that cannot be cut into fields: reason, count and example
+    excluded   lines that reading leaves out by a rule
+    judged     rows, by the code of the reason
+    """
+
+    dirty: list[tuple[str, int, str | None]]
+    excluded: dict[str, int]
+    judged: dict[int, int]
+
+
+def open_rows(spark: SparkSession, source: Source) -> Rows:
     """Open a path that the workers see too, a Parquet address with a scheme, or a DataFrame of Spark.
 
-    `order` names a column of a DataFrame that says the order of rows of equal time. Without it that is the order in
-    the Parquet files the rows come from, and else whatever order Spark has them in, which may be another next time.
-    Other arguments are those of `read_events`.
+    `source.order` names a column of a DataFrame that says the order of rows of equal time. Without it that is the order
+    in the Parquet files the rows come from, and else whatever order Spark has them in, which may be another next time.
     """
-    told = Source(
-        source, user=user, item=item, time=time, rating=rating, preset=preset, min_rating=min_rating, grid=grid,
-        header=header, max_dirty_share=max_dirty_share,
-    )  # fmt: skip
-    frame = _frame(spark, source)
+    frame = _frame(spark, source.events)
     if frame is None:
-        if order is not None:
-            raise InvalidParameter.of("order", "left out for a path, whose rows have an order", order)
-        return _from_files(spark, open_events(told))
-    for name, value in (("preset", preset), ("grid", grid), ("header", header)):
-        if value is not None:
-            raise InvalidParameter.of(name, "left out for a DataFrame or a path with a scheme", value)
-    table = _FrameTable("the DataFrame" if not isinstance(source, str) else source, frame)
-    return _from_frame(open_events(told, table), frame, order)
+        if source.order is not None:
+            raise InvalidParameter.of("order", "left out for a path, whose rows have an order", source.order)
+        return _from_files(spark, open_events(source))
+    for name in ("preset", "grid", "header"):
+        if getattr(source, name) is not None:
+            rule = "left out for a DataFrame or a path with a scheme"
+            raise InvalidParameter.of(name, rule, getattr(source, name))
+    table = _FrameTable("the DataFrame" if not isinstance(source.events, str) else source.events, frame)
+    return _from_frame(open_events(source, table), frame, source.order)
 
 
 def parallelism(spark: SparkSession) -> int:
@@ -157,17 +147,16 @@ def _from_files(spark: SparkSession, opened: Opened) -> Rows:
     table = cast(FileTable, opened.table)
     chosen = dict(opened.chosen)
     time = recognise_times(table, chosen, _first_batches(table, chosen))[0]
-    schema = normal_schema(table, chosen)
     wanted = 4 * parallelism(spark)
-    parts = plan_parts(table.pieces(fine=True), wanted)
     files = table.pieces(fine=False)
-    job = _ReadParts(table, chosen, opened.rules(time), parts, patient=len(files) > 1)
+    homes = _homes(sum(file.size for file in files), wanted)
+    parts = plan_parts(table.pieces(fine=True), wanted)
+    digests = plan_parts(files, wanted)
+    job = _ReadParts(table, chosen, opened.rules(time), parts, digests, homes, patient=len(files) > 1)
+    tasks = len(parts) + len(digests)
     with failures(spark):
-        digests = _Digests(table, plan_parts(files, wanted))
-        listed = _range(spark, len(digests.parts)).mapInArrow(digests, "file long, name string, sha256 string")
-        listing = [(name, digest) for _, name, digest in sorted(listed.collect())]
-        rows = _range(spark, len(parts)).mapInArrow(job, _ddl(schema))
-    return Rows(opened, time, rows, combined_digest(listing), _unsigned(schema), len(parts))
+        boxes = spark.range(0, tasks, 1, tasks).mapInArrow(in_boxes(job), SCHEMA)
+    return Rows(opened, time, boxes, homes)
 
 
 def _from_frame(opened: Opened, frame: DataFrame, order: str | None) -> Rows:
@@ -194,16 +183,28 @@ def _from_frame(opened: Opened, frame: DataFrame, order: str | None) -> Rows:
             rule = "given, the name of a column that says the order of rows, where there is no time"
             raise InvalidParameter.of("order", rule, None)
         picked = frame.select([column.alias(name) for name, column in columns.items()])
-        files: list[str] = []
-        if "file" in columns:
-            files = sorted(row[0] for row in picked.select("file").distinct().collect())
         time = _recognised(opened, frame)
         schema = normal_schema(opened.table, chosen)
-        job = _JudgeRows(
-            opened.table.name, chosen, schema, opened.rules(time), {file: place for place, file in enumerate(files)}
-        )
-        rows = picked.mapInArrow(job, _ddl(schema))
-    return Rows(opened, time, rows, None, _unsigned(schema), None)
+        homes = _homes(_size_of(picked), 4 * parallelism(spark))
+        job = _JudgeRows(opened.table.name, chosen, schema, opened.rules(time), homes)
+        boxes = picked.mapInArrow(in_boxes(job), SCHEMA)
+    return Rows(opened, time, boxes, homes)
+
+
+def _homes(size: int, wanted: int) -> int:
+    """Partitions for so many bytes: as many as are wanted, fewer if they would be tiny, more if they would be large."""
+    least, most = _PART_BYTES
+    return min(1 << 16, max(1, min(wanted, size // least), size // most))
+
+
+def _size_of(frame: DataFrame) -> int:
+    """The bytes of a DataFrame as Spark estimates them; a guess where it has none."""
+    try:
+        java: Any = frame._jdf
+        size = int(java.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+    except Exception:  # a session over Spark Connect
+        size = 1 << 62
+    return size if size < 1 << 50 else 1 << 30
 
 
 def _recognised(opened: Opened, frame: DataFrame) -> TimeFormat | None:
@@ -239,20 +240,6 @@ def _first_batches(table: FileTable, chosen: Chosen) -> Iterator[pa.RecordBatch]
     rejects = Rejects(table.name)
     for piece in table.pieces(fine=False):
         yield from table.read(piece, chosen, rejects)
-
-
-def _range(spark: SparkSession, parts: int) -> DataFrame:
-    return spark.range(0, parts, 1, max(1, parts))
-
-
-def _ddl(schema: pa.Schema) -> str:
-    """The columns of rows, as Spark writes them."""
-    ids = ", ".join(f"{role} {'string' if is_text(schema, role) else 'bigint'}" for role in ("user", "item"))
-    return f"{ids}, tick bigint, row bigint, reason string, count bigint, example string"
-
-
-def _unsigned(schema: pa.Schema) -> dict[str, bool]:
-    return {role: pa.types.is_uint64(schema.field(role).type) for role in ("user", "item")}
 
 
 class _FrameTable:
@@ -291,51 +278,38 @@ class _FrameTable:
 
 
 @dataclass(frozen=True)
-class _Digests:
-    """A task: the digests of some files."""
-
-    table: FileTable
-    parts: Sequence[tuple[Piece, ...]]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in _numbers(batches):
-            files = [piece.file for piece in self.parts[number]]
-            for file in files:
-                _check_seen(self.table, file)
-            found = [self.table.digest(file) for file in files]
-            names, digests = ([pair[place] for pair in found] for place in (0, 1))
-            columns = [from_numpy(np.array(files, np.int64)), from_texts(names), from_texts(digests)]
-            yield pa.RecordBatch.from_arrays(columns, names=["file", "name", "sha256"])
-
-
-@dataclass(frozen=True)
 class _ReadParts:
-    """A task: some parts of a table, read and judged."""
+    """A task: a part of a table, read and judged, or after those the digests of some files."""
 
     table: FileTable
     chosen: Chosen
     rules: Rules
     parts: Sequence[tuple[Piece, ...]]
+    digests: Sequence[tuple[Piece, ...]]
+    homes: int
     patient: bool
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in _numbers(batches):
-            for piece in self.parts[number]:
-                yield from self._piece(piece)
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        for batch in batches:
+            for number in values_of(batch.column(0)).tolist():
+                if number < len(self.parts):
+                    for piece in self.parts[number]:
+                        yield from self._piece(piece)
+                else:
+                    for piece in self.digests[number - len(self.parts)]:
+                        _check_seen(self.table, piece.file)
+                        yield Box(0, DIGEST, piece.file, self.table.digest(piece.file))
 
-    def _piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+    def _piece(self, piece: Piece) -> Iterator[Box]:
         _check_seen(self.table, piece.file)
         rejects = Rejects(self.table.name, patient=self.patient)
-        first = (piece.file << _FILE_BITS) + piece.first_row
-        judged = _Judged(self.rules, self.table.name)
-        schema = None
+        first = (piece.file << FILE_BITS) + piece.first_row
+        judged = _Judged(self.rules, self.table.name, self.homes)
+        row = first
         for batch in self.table.read(piece, self.chosen, rejects):
-            schema = batch.schema
-            yield from judged.rows(batch, np.arange(first, first + batch.num_rows, dtype=np.int64))
-            first += batch.num_rows
-        if schema is None:
-            schema = normal_schema(self.table, self.chosen)
-        yield from judged.account(schema, piece.file << _FILE_BITS, rejects)
+            yield from judged.rows(batch, np.arange(row, row + batch.num_rows, dtype=np.int64))
+            row += batch.num_rows
+        yield from judged.rest(first, rejects)
 
 
 @dataclass(frozen=True)
@@ -346,81 +320,77 @@ class _JudgeRows:
     chosen: Chosen
     schema: pa.Schema
     rules: Rules
-    files: Mapping[str, int]
+    homes: int
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        judged = _Judged(self.rules, self.name)
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        judged = _Judged(self.rules, self.name, self.homes)
         roles = {role: role for role in self.chosen}
         for batch in batches:
             if batch.column("order").null_count:
                 raise InvalidInput(f"The column that orders {self.name} has rows without a value; name another.")
             order = values_of(batch.column("order")).astype(np.int64)
-            if self.files:
-                paths = batch.column("file").dictionary_encode()
-                numbers = np.array([self.files[path] for path in paths.dictionary.to_pylist()], np.int64)
-                order += numbers[values_of(paths.indices)] << _FILE_BITS
+            if "file" in batch.schema.names:
+                order += judged.file_numbers(batch.column("file")) << FILE_BITS
             yield from judged.rows(normal_batch(batch, roles, self.schema, self.name), order)
-        yield from judged.account(self.schema, 0, Rejects(self.name))
+        yield from judged.rest(0 if context is None else context.partitionId(), Rejects(self.name))
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """Batches judged one by one, and a count of what cannot be used."""
+    """Batches judged one by one, the usable rows of some of them dealt out together, and a count of the others."""
 
     rules: Rules
     name: str
+    homes: int
     counts: Counter[int] = field(default_factory=Counter)
+    files: dict[str, int] = field(default_factory=dict)
+    held: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def rows(self, batch: pa.RecordBatch, order: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        """The usable rows of a batch of the normal types."""
+    def file_numbers(self, paths: pa.Array) -> NDArray[np.int64]:
+        """Number files as they come."""
+        encoded = paths.dictionary_encode()
+        numbers = [self.files.setdefault(path, len(self.files)) for path in encoded.dictionary.to_pylist()]
+        return np.array(numbers, np.int64)[values_of(encoded.indices).astype(np.int64)]
+
+    def rows(self, batch: pa.RecordBatch, order: NDArray[np.int64]) -> Iterator[Box]:
+        """Judge a batch of the normal types; deal out what is held once it is enough."""
         verdicts = classify_rows(batch, self.rules)
         codes, counts = np.unique(verdicts.reasons, return_counts=True)
         self.counts.update({int(code): int(count) for code, count in zip(codes, counts, strict=True) if code})
         kept = verdicts.reasons == 0
-        events = int(np.count_nonzero(kept))
-        if not events:
-            return
-        mask = from_numpy(kept)
-        ids = [_spark_ids(batch.column(role).filter(mask)) for role in ("user", "item")]
-        ticks = pa.nulls(events, pa.int64()) if self.rules.time is None else from_numpy(verdicts.ticks[kept])
-        ones = from_numpy(np.ones(events, np.int64))
-        nothing = pa.nulls(events, pa.string())
-        yield _batch([*ids, ticks, from_numpy(order[kept]), nothing, ones, nothing])
+        ids = [_plain(batch.column(role)) for role in ("user", "item")]
+        ticks = np.zeros(0, np.int64) if self.rules.time is None else verdicts.ticks
+        if not kept.all():
+            mask = from_numpy(kept)
+            ids = [column.filter(mask) for column in ids]
+            ticks, order = ticks[kept] if ticks.size else ticks, order[kept]
+        if order.size:
+            self.held.append((*ids, ticks, order))
+        least, most = _EVENTS_AT_ONCE
+        if sum(part[3].size for part in self.held) >= min(most, max(least, self.homes * _EVENTS_PER_BOX)):
+            yield from self._dealt()
 
-    def account(self, schema: pa.Schema, first: int, rejects: Rejects) -> Iterator[pa.RecordBatch]:
-        """Rows that count what cannot be used; those of reading in the order in which they were met."""
-        found = [
-            *((FOUND_READING + reason, count, rejects.first.get(reason)) for reason, count in rejects.dirty.items()),
-            *((LEFT_OUT_READING + reason, count, None) for reason, count in rejects.excluded.items() if count),
-            *((LEFT_OUT_ROW + reason_of(code), count, None) for code, count in sorted(self.counts.items())),
-        ]
-        if not found:
-            return
-        reasons, counts, examples = zip(*found, strict=True)
-        ids = [pa.nulls(len(found), pa.string() if is_text(schema, role) else pa.int64()) for role in ("user", "item")]
-        order = from_numpy(first + np.arange(len(found), dtype=np.int64))
-        number = from_numpy(np.array(counts, np.int64))
-        ticks = pa.nulls(len(found), pa.int64())
-        yield _batch([*ids, ticks, order, from_texts(reasons), number, pa.array(examples, pa.string())])
+    def rest(self, part: int, rejects: Rejects) -> Iterator[Box]:
+        """Deal out what is still held, and give account of what cannot be used, in the order in which it was met."""
+        yield from self._dealt()
+        dirty = [(reason, count, rejects.first.get(reason)) for reason, count in rejects.dirty.items()]
+        account = Account(dirty, {**rejects.excluded}, dict(sorted(self.counts.items())))
+        if dirty or account.excluded or account.judged:
+            yield Box(0, ACCOUNT, part, (account,))
 
-
-_NAMES = ("user", "item", "tick", "row", "reason", "count", "example")
+    def _dealt(self) -> Iterator[Box]:
+        if self.held:
+            users, items = (pa.concat_arrays([part[place] for part in self.held]) for place in (0, 1))
+            ticks, order = (np.concatenate([part[place] for part in self.held]) for place in (2, 3))
+            self.held.clear()
+            yield from dealt(users, items, ticks, order, self.homes, list(self.files))
 
 
-def _batch(columns: Sequence[pa.Array]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(list(columns), names=list(_NAMES))
-
-
-def _spark_ids(ids: pa.Array) -> pa.Array:
-    """Ids in a type that Spark has."""
-    if pa.types.is_uint64(ids.type):
-        return from_numpy((values_of(ids).astype(np.uint64) ^ _SHIFT).view(np.int64))
+def _plain(ids: pa.Array) -> pa.Array:
     return ids.cast(pa.string()) if pa.types.is_large_string(ids.type) else ids
-
-
-def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
-    for batch in batches:
-        yield from values_of(batch.column(0)).tolist()
 
 
 def _check_seen(table: FileTable, file: int) -> None:
