@@ -1,4 +1,4 @@
-"""A session that runs the tasks of ingest here, one after the other: the same functions, cut in the same way, no JVM."""
+"""A session that runs tasks here, one after the other: the same functions, cut in the same way, without a JVM."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from entropie.engine.spark import encoding, plans
 
 
 class Frame:
-    """Partitions of batches, with what ingest asks of a DataFrame."""
+    """Partitions of batches, with what ingest and counting ask of a DataFrame."""
 
     def __init__(self, partitions: list[list[pa.RecordBatch]], session: Session | None = None) -> None:
         self.partitions = partitions
         self.sparkSession = session
         self.rdd = self
+        self.columns = [*next((batch.schema.names for batches in partitions for batch in batches), [])]
+
+    @classmethod
+    def of(cls, table: pa.Table, session: Session) -> Frame:
+        return cls([[batch] for batch in table.to_batches(max_chunksize=max(1, table.num_rows // 3))], session)
 
     def getNumPartitions(self) -> int:
         return len(self.partitions)
 
     def mapInArrow(self, task: Callable[[Iterator[pa.RecordBatch]], Any], _: str) -> Frame:
-        sent = pickle.dumps(task)
+        from pyspark.cloudpickle import dumps
+
+        sent = dumps(task)
         return self._of([list(pickle.loads(sent)(iter(batches))) for batches in self.partitions])
 
     def where(self, condition: str) -> Frame:
@@ -41,6 +48,19 @@ class Frame:
 
     def select(self, *names: str) -> Frame:
         return self._of([[batch.select(list(names)) for batch in batches] for batches in self.partitions])
+
+    def repartition(self, partitions: int, *columns: str) -> Frame:
+        rows = [
+            batch.slice(row, 1) for batches in self.partitions for batch in batches for row in range(batch.num_rows)
+        ]
+        dealt: list[list[pa.RecordBatch]] = [[] for _ in range(partitions)]
+        for number, row in enumerate(rows):
+            key = hash(tuple(row.column(name)[0].as_py() for name in columns)) if columns else number
+            dealt[key % partitions].append(row)
+        return self._of(dealt)
+
+    def toLocalIterator(self) -> Iterator[Any]:
+        return iter(self.collect())
 
     def unionByName(self, other: Frame) -> Frame:
         return self._of([*self.partitions, *other.partitions])

@@ -1,4 +1,7 @@
-"""Counts taken on Spark equal those of one machine, whatever the partitioning; bad reports get the same sentence."""
+"""Counts taken on Spark equal those of one machine, whatever the partitioning; bad reports get the same sentence.
+
+Every mechanism and every bad report is tried in this process (`here`), by the very tasks, and one of each on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_process import Frame, Session, here
 
 from entropie.data.columns import TableWriter
 from entropie.data.reports import read_reports, to_columns
@@ -24,6 +28,8 @@ from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import counts_for, to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
+
+__all__ = ["here"]
 
 MECHANISMS = {
     "rr": RandomizedResponse(domain_size=3 * CHUNK + 5, epsilon=4.0),
@@ -51,7 +57,8 @@ def frame_of(spark, table: pa.Table):
         pa.chunked_array(column).cast(pa.int64()) if pa.types.is_unsigned_integer(column.type) else column
         for column in table.columns
     ]
-    return spark.createDataFrame(pa.table(dict(zip(table.column_names, signed, strict=True))))
+    plain = pa.table(dict(zip(table.column_names, signed, strict=True)))
+    return Frame.of(plain, spark) if isinstance(spark, Session) else spark.createDataFrame(plain)
 
 
 def write(path: Path, *mechanisms, rows: int = ROWS, groups: int | None = None) -> Path:
@@ -87,11 +94,18 @@ def assert_same(found: Counts, wanted: Counts) -> None:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_dataframe_is_counted_as_on_one_machine(spark, name):
-    mechanism = MECHANISMS[name]
-    frame = frame_of(spark, table_of(mechanism))
-    for items, partitions in ((None, 1), (None, 5), ([3, 1, 17, mechanism.domain_size - 1], 3)):
-        wanted = mechanism.count(reports_of(mechanism), items=items)
+def test_a_dataframe_is_counted_as_on_one_machine(here, name):
+    check_dataframe(here, MECHANISMS[name], rows=300)
+
+
+def test_a_dataframe_is_counted_on_a_cluster(spark):
+    check_dataframe(spark, MECHANISMS["glh"], rows=ROWS)
+
+
+def check_dataframe(spark, mechanism, rows):
+    frame = frame_of(spark, table_of(mechanism, rows))
+    for items, partitions in ((None, 5), ([3, 1, 17, mechanism.domain_size - 1], 3)):
+        wanted = mechanism.count(reports_of(mechanism, rows), items=items)
         found = count_reports(frame, mechanism, items=items, partitions=partitions)
         assert_same(found, wanted)
         shares = estimate(found, mechanism.rates).probabilities
@@ -99,8 +113,16 @@ def test_a_dataframe_is_counted_as_on_one_machine(spark, name):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_files_are_counted_as_on_one_machine(spark, tmp_path, monkeypatch, name):
-    mechanism = MECHANISMS[name]
+def test_files_are_counted_as_on_one_machine(here, tmp_path, monkeypatch, name):
+    for items in (None, [0, 5]) if name == "glh" else (None,):
+        check_files(here, tmp_path, monkeypatch, MECHANISMS[name], items)
+
+
+def test_files_are_counted_on_a_cluster(spark, tmp_path, monkeypatch):
+    check_files(spark, tmp_path, monkeypatch, MECHANISMS["rr"], None)
+
+
+def check_files(spark, tmp_path, monkeypatch, mechanism, items):
     paths = [
         write(tmp_path / "a.parquet", mechanism, groups=700),
         write(tmp_path / "b.csv", mechanism, mechanism),
@@ -108,8 +130,7 @@ def test_files_are_counted_as_on_one_machine(spark, tmp_path, monkeypatch, name)
     ]
     monkeypatch.setattr(frequencies, "ROWS_AT_ONCE", 1000)
     assert len(parts_of(paths[0], 4, 1000)) == 4
-    for items in (None, [0, 5]) if name == "glh" else (None,):
-        assert_same(count_files(spark, paths, mechanism, items=items), locally(paths, mechanism, items))
+    assert_same(count_files(spark, paths, mechanism, items=items), locally(paths, mechanism, items))
 
 
 def test_unsigned_numbers_that_spark_reads_as_decimals(spark, tmp_path):
@@ -143,7 +164,15 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_reports_get_the_local_sentence(spark, tmp_path, monkeypatch, name):
+def test_bad_reports_get_the_local_sentence(here, tmp_path, monkeypatch, name):
+    check_sentence(here, tmp_path, monkeypatch, name)
+
+
+def test_bad_reports_get_the_local_sentence_from_a_cluster(spark, tmp_path, monkeypatch):
+    check_sentence(spark, tmp_path, monkeypatch, "other")
+
+
+def check_sentence(spark, tmp_path, monkeypatch, name):
     path = tmp_path / "bad.parquet"
     pq.write_table(BAD[name], path, row_group_size=20)
     with pytest.raises(EntropieError) as local:
@@ -158,14 +187,14 @@ def test_bad_reports_get_the_local_sentence(spark, tmp_path, monkeypatch, name):
     assert str(found.value) == said.replace(" ".join(said.split()[:2]), "A row", 1) if said.startswith("Row") else said
 
 
-def test_a_function_outside_the_hash_family_gets_the_local_sentence(spark):
+def test_a_function_outside_the_hash_family_gets_the_local_sentence(here):
     mechanism = MECHANISMS["glh"]
     reports = reports_of(mechanism, 30)
     reports.a[7] = 0
     with pytest.raises(InvalidInput) as local:
         mechanism.count(reports)
     with pytest.raises(InvalidInput) as found:
-        count_reports(frame_of(spark, pa.table(to_columns(mechanism, reports))), mechanism)
+        count_reports(frame_of(here, pa.table(to_columns(mechanism, reports))), mechanism)
     assert str(found.value) == str(local.value)
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from in_process import Frame, Session, here
 
 from entropie.data.events import open_events, read_events, recognise_times
-from entropie.data.prepare import _selected
+from entropie.data.prepare import selected
 from entropie.engine.spark import encoding, reading
 from entropie.engine.spark.boxes import in_boxes
 from entropie.engine.spark.encoding import Ingested, ingest
@@ -47,9 +47,9 @@ class Outcome:
     facts: dict[str, Any]
 
 
-def local(source: object, *, min_events: int = 0, sample: int | None = None, **options: Any) -> Outcome:
-    job = Request.of(source, options)
-    chosen, facts = _selected(read_events(job.source, job.run), min_events, sample)
+def local(source: object, **options: Any) -> Outcome:
+    job = Request.of(source, {"min_events": 0, **options})
+    chosen, facts = selected(read_events(job.source, job.run), job.people)
     traces = chosen.traces
     people = []
     for user in range(traces.users):

@@ -1,7 +1,8 @@
 """From a table to people on Spark: ids become the codes that one machine would give them, and the account is the same.
 
 Three jobs: rows are read, judged and brought to the homes of their people; ids are ranked; people get their codes and
-go to their blocks. The driver sees counts, and a few ids to cut ranges by.
+go to their blocks. The driver sees counts; of more than a million ids also a few to cut ranges by, and of a sample the
+hashes of the few people about its end.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from entropie.engine.spark.people import (
     Settling,
     hashes_in,
     names_of,
+    some_ids,
 )
 from entropie.engine.spark.plans import Kept, shuffling
 from entropie.engine.spark.reading import Account, Rows, open_rows
@@ -120,10 +122,7 @@ def _ingested(rows: Rows, wanted: People, blocks: int, kept: Kept) -> Ingested:
         if not active:
             raise nobody_active(wanted.min_events, max(home.most for home in facts))
         per_second = None if time is None else ticks_per_second(_ticks(facts), time)
-        whole = [all(home.whole[place] for home in facts) for place in (0, 1)]
-        users = Order.of(whole[0], [home.samples[0] for home in facts], active, _IDS_PER_RANGE)
-        asked = sum(home.items for home in facts)
-        items = Order.of(whole[1], [home.samples[1] for home in facts], asked, _IDS_PER_RANGE, users.ranges)
+        users, items = _orders(homes, facts, active)
         sampled = wanted.sample is not None and wanted.sample < active
         chosen = Chosen(wanted.min_events, _last(homes, facts, wanted, users) if sampled else None)
         ranked = kept.keep(
@@ -198,6 +197,21 @@ def _ticks(facts: list[HomeFacts]) -> TickFacts:
     small, middle, large = (sum(part.below[place] for part in each) for place in range(3))
     least, most = min(part.least for part in each), max(part.most for part in each)
     return TickFacts(sum(part.count for part in each), (small, middle, large), least, most)
+
+
+def _orders(homes: DataFrame, facts: list[HomeFacts], people: int) -> tuple[Order, Order]:
+    """The order of ids of people and of items. Only where there are very many, some of them are asked for."""
+    ranges = [-(-count // _IDS_PER_RANGE) for count in (people, sum(home.items for home in facts))]
+    some: list[Any] = []
+    if max(ranges) > 1:
+        some = [arrays for _, arrays in _payloads(homes.mapInArrow(in_boxes(some_ids), SCHEMA), FACTS)[FACTS]]
+    first = 0
+    orders = []
+    for place in (0, 1):
+        whole = all(home.whole[place] for home in facts)
+        orders.append(Order.of(whole, [ids[place] for ids in some], ranges[place], first))
+        first += orders[-1].ranges
+    return orders[0], orders[1]
 
 
 def _last(homes: DataFrame, facts: list[HomeFacts], wanted: People, order: Order) -> tuple[int, Any]:

@@ -52,6 +52,7 @@ __all__ = [
     "dealt",
     "hashes_in",
     "names_of",
+    "some_ids",
 ]
 
 PEOPLE = "user int, items array<int>, seconds array<bigint>"
@@ -137,7 +138,6 @@ class HomeFacts:
     """What the driver learns of the people of a home.
 
     whole      whether all ids of people, and of items, are digits
-    samples    some ids of people, and of items
     hashes     how many active people have which first bits of their hash, for a sample
     """
 
@@ -150,7 +150,6 @@ class HomeFacts:
     duplicates: int
     ticks: TickFacts | None
     whole: tuple[bool, bool]
-    samples: tuple[pa.Array, pa.Array]
     hashes: tuple[NDArray[np.int64], NDArray[np.int64]] | None
 
 
@@ -207,7 +206,6 @@ class Settling:
             duplicates=int(count_duplicates(offsets, items, ticks, 0, lengths.size)) if self.timed else 0,
             ticks=TickFacts.of(ticks) if self.timed else None,
             whole=(_whole(user_ids), _whole(item_ids)),
-            samples=(_some(user_ids), _some(item_ids)),
             hashes=counted,
         )
         yield Box(home, FACTS, 0, (facts,))
@@ -253,11 +251,6 @@ def _whole(ids: pa.Array) -> bool:
     return bool(as_numbers(ids).type != ids.type)
 
 
-def _some(ids: pa.Array) -> pa.Array:
-    step = -(-len(ids) // _SAMPLED_IDS)
-    return ids.take(from_numpy(np.arange(0, len(ids), step)))
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """The order of ids, cut into ranges at `bounds`; texts that are all digits are numbers.
@@ -270,11 +263,10 @@ class Order:
     first: int = 0
 
     @classmethod
-    def of(cls, numeric: bool, samples: Sequence[pa.Array], count: int, per_range: int, first: int = 0) -> Order:
-        """Cut about `count` ids into ranges of about so many each, by some of them."""
-        ranges = -(-count // per_range)
-        keys = sorted({key for ids in samples for key in cls(numeric).keys(ids).to_pylist()}) if ranges > 1 else []
-        places = sorted({len(keys) * number // ranges for number in range(1, ranges)} - {0}) if keys else []
+    def of(cls, numeric: bool, some: Sequence[pa.Array], ranges: int, first: int = 0) -> Order:
+        """Cut ids into about so many ranges of about the same size, by some of them."""
+        keys = sorted({key for ids in some for key in cls(numeric).keys(ids).to_pylist()})
+        places = sorted({len(keys) * number // ranges for number in range(1, ranges)} - {0})
         return cls(numeric, tuple(keys[place] for place in places), first)
 
     @property
@@ -361,6 +353,14 @@ def _home(batches: Iterable[pa.RecordBatch]) -> tuple[int, tuple[Any, ...] | Non
         elif box.side == TRACES:
             traces.append(box)
     return home, ids, traces
+
+
+def some_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+    """A task: a few ids of people and of items of a home, to cut ranges by."""
+    home, ids, _ = _home(batches)
+    if ids is not None:
+        few = (part.take(from_numpy(np.arange(0, len(part), -(-len(part) // _SAMPLED_IDS)))) for part in ids[:2])
+        yield Box(home, FACTS, 0, tuple(few))
 
 
 def hashes_in(batches: Iterable[pa.RecordBatch], *, chosen: Chosen, first: int, order: Order) -> Iterator[Box]:
