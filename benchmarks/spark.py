@@ -1,7 +1,7 @@
-"""What Spark costs on one machine: its scoring against the local engine's, the driver's memory, time against blocks.
+"""What Spark costs on one machine: reading, scoring against the local engine's, the driver's memory, time by blocks.
 
     scripts/bench spark                    all tables, about a quarter of an hour on two cores
-    scripts/bench spark --part overhead    one of overhead, driver, blocks, rates
+    scripts/bench spark --part reading     one of reading (two minutes), overhead, driver, blocks, rates
 
 A standalone master and two workers of one core each run on loopback; the local engine has the same two cores. Every
 row is a process of its own. Events are drawn: 24 per person, items by a Zipf law, a person returning to her own.
@@ -106,7 +106,7 @@ def on_spark(path: str, matcher: str, block_users: int | None, memory: str | Non
         options: dict[str, Any] = {**COLUMNS, "matchers": [matcher], "known_events": (), "control": False}
         cut: dict[str, Any] = {"block_users": block_users, "memory": memory}
         begun = time.perf_counter()
-        found = assess(path, spark=spark, progress=tell, **options, **cut)
+        found = assess(path, engine="spark", spark=spark, progress=tell, **options, **cut)
         seconds = time.perf_counter() - begun
         java: Any = spark.sparkContext._jvm
         pid = int(java.java.lang.ProcessHandle.current().pid())
@@ -115,6 +115,67 @@ def on_spark(path: str, matcher: str, block_users: int | None, memory: str | Non
         core_seconds = found.attacks[0].seconds
         spark.stop()
     return {"seconds": seconds, "stages": stages, "error": error, "core_seconds": core_seconds, **driver}
+
+
+def core_seconds() -> float:
+    """CPU time of this process and all that it started: driver, workers, executors and their Python processes."""
+    spent: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # ended meanwhile
+                continue
+            spent[int(entry.name)] = sum(map(int, fields[11:15]))
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    waiting, total = [os.getpid()], 0
+    while waiting:
+        process = waiting.pop()
+        total += spent.get(process, 0)
+        waiting += children.get(process, [])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def reading(tiny: str, path: str) -> dict[str, Any]:
+    """A run on tiny data, and reading many events; both in a session that ran the same before."""
+    from standalone import Standalone
+
+    from entropie.assessment import assess
+    from entropie.engine.spark import connect
+    from entropie.engine.spark.encoding import ingest
+    from entropie.request import People, Request
+
+    with tempfile.TemporaryDirectory() as folder, Standalone(Path(folder), workers=2, memory="3g") as cluster:
+        spark = connect(cluster.master, memory="2g")
+        options: dict[str, Any] = {**COLUMNS, "matchers": ["markov"], "known_events": (), "control": False}
+        fixed: list[dict[str, float]] = []
+        for _ in range(2):
+            begun, spent = time.perf_counter(), core_seconds()
+            assess(tiny, engine="spark", spark=spark, **options)
+            fixed.append({"seconds": time.perf_counter() - begun, "core_seconds": core_seconds() - spent})
+        jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(None)) / 2
+        begun, spent = time.perf_counter(), core_seconds()
+        people = ingest(spark, Request.of(path, COLUMNS).source, People())
+        read = {"seconds": time.perf_counter() - begun, "core_seconds": core_seconds() - spent}
+        people.release()
+        spark.stop()
+    return {"fixed": fixed, "jobs": jobs, "read": read, "events": people.report.events}
+
+
+def reading_table(folder: Path, users: int) -> None:
+    """The fixed cost of a run, and the core time of an event."""
+    tiny, path = folder / "tiny.parquet", folder / f"{users}.parquet"
+    write_events(tiny, 300)
+    if not path.exists():
+        write_events(path, users)
+    row = child("--one", "reading", "--file", str(path), "--tiny", str(tiny))
+    print("\n| what | seconds | core seconds |\n|---|---|---|")
+    for name, spent in zip(("300 people, first run of a session", "... once more"), row["fixed"], strict=True):
+        print(f"| {name} ({row['jobs']:.0f} jobs) | {spent['seconds']:.1f} | {spent['core_seconds']:.1f} |")
+    read, events = row["read"], row["events"]
+    each = (read["core_seconds"]) / events * 1e6
+    print(f"| reading {events:,} events | {read['seconds']:.1f} | {read['core_seconds']:.1f}, {each:.1f} us an event |")
 
 
 def rates(path: str, matcher: str) -> dict[str, Any]:
@@ -246,10 +307,11 @@ def blocks(folder: Path, users: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["overhead", "driver", "blocks", "rates"], action="append")
+    parser.add_argument("--part", choices=["reading", "overhead", "driver", "blocks", "rates"], action="append")
     parser.add_argument("--users", type=int, default=200_000, help="people of the table of overhead")
-    parser.add_argument("--one", choices=["local", "spark", "rates"], help=argparse.SUPPRESS)
+    parser.add_argument("--one", choices=["local", "spark", "rates", "reading"], help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
+    parser.add_argument("--tiny", help=argparse.SUPPRESS)
     parser.add_argument("--matcher", default="markov", help=argparse.SUPPRESS)
     parser.add_argument("--block-users", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--memory", help=argparse.SUPPRESS)
@@ -260,13 +322,18 @@ def main() -> None:
     if args.one == "rates":
         print(json.dumps(rates(args.file, args.matcher)))
         return
+    if args.one == "reading":
+        print(json.dumps(reading(args.tiny, args.file)))
+        return
     if args.one == "spark":
         print(json.dumps(on_spark(args.file, args.matcher, args.block_users, args.memory)))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for part in args.part or ("overhead", "driver", "blocks", "rates"):
-            if part == "overhead":
+        for part in args.part or ("reading", "overhead", "driver", "blocks", "rates"):
+            if part == "reading":
+                reading_table(folder, args.users)
+            elif part == "overhead":
                 overhead(folder, args.users)
             elif part == "rates":
                 rates_table(folder)
