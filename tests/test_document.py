@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from real_documents import real
 
-from entropie import assessment, document
+from entropie import document
 from entropie.errors import InvalidInput
 from entropie.schemas import schema
 
@@ -103,10 +103,6 @@ def test_files_that_are_not_there(tmp_path):
         document.read(tmp_path / "none")
     with pytest.raises(InvalidInput, match="cannot be read; name the file"):
         document.read(tmp_path)
-
-
-def test_the_schema_is_the_assessments_own():
-    assert document.SCHEMA == assessment.SCHEMA
 
 
 def trimmed(value: Any) -> Any:

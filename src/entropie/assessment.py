@@ -8,7 +8,6 @@ assessment.write("out")
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import time as clock
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from entropie.atomic import check_folder, replacing
+from entropie import document as documents
+from entropie.atomic import check_folder
 from entropie.data.prepare import Prepared, prepare
 from entropie.errors import EntropieError, InvalidParameter, option
 from entropie.findings import Findings, check_matchers, findings_of
@@ -59,8 +59,7 @@ class Assessment(Findings):
         check_folder(out)
         out.mkdir(parents=True, exist_ok=True)
         files = [out / "assessment.json"]
-        with replacing(files[0]) as hidden:
-            hidden.write_text(json.dumps(self.document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        documents.write(files[0], self.document)
         if report:
             from entropie.report import write_report
 

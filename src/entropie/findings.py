@@ -22,6 +22,7 @@ from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared
 from entropie.data.split import Split
 from entropie.data.traces import Traces
+from entropie.document import SCHEMA
 from entropie.engine.local import LocalEngine
 from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
@@ -33,7 +34,6 @@ from entropie.request import Attackers, Request, Run, Source, SplitRule
 from entropie.words import bits, count, interval, percent
 
 __all__ = [
-    "SCHEMA",
     "Attacked",
     "Findings",
     "check_matchers",
@@ -42,8 +42,6 @@ __all__ = [
     "provenance_of",
     "put_together",
 ]
-
-SCHEMA = "entropie.assessment/1"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

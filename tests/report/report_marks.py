@@ -76,17 +76,18 @@ def rounded(value: float, decimals: int) -> str:
 
 
 def percent(share: float) -> str:
-    hundred = share * 100.0
-    distance = min(abs(share), abs(1.0 - share)) * 100.0
-    if distance == 0.0:
-        return f"{int(hundred)}{SPACE}%"
-    if distance < 1e-6:
-        return f"almost {round(hundred)}{SPACE}%"
-    decimals = 1
-    while distance < 1.0 and Decimal(distance).scaleb(decimals - 1) < 1:
+    """Whole percent; one decimal below 10; close to 0 or 100 % so many decimals that one digit tells the gap."""
+    value = Decimal(share * 100.0)
+    gap = min(value, 100 - value)
+    decimals = 0
+    if 0 < value < 100:
+        decimals = -gap.adjusted() if gap < 1 else int(value < 10)
+    while True:
+        whole, _, rest = rounded(share * 100.0, decimals).partition(".")
+        rest = rest.rstrip("0")
+        if rest or (whole, value) in (("0", 0), ("100", 100)) or whole not in ("0", "100"):
+            return f"{grouped(int(whole))}{'.' if rest else ''}{rest}{SPACE}%"
         decimals += 1
-    whole, _, rest = rounded(hundred, decimals).partition(".")
-    return f"{grouped(int(whole))}.{rest}{SPACE}%"
 
 
 def plain(share: float) -> str:
@@ -98,8 +99,10 @@ def no_minus_zero(text: str) -> str:
     return text[1:] if text.startswith("-") and not text.strip("-0.") else text
 
 
-def four_digits(value: float) -> str:
-    return "0" if value == 0 else f"{value:.4g}"
+def significant(value: float, digits: int) -> str:
+    if abs(value) >= 10 ** (digits - 1):
+        return grouped(round(Decimal(f"{value:.{digits - 1}e}")))
+    return f"{value:.{digits}g}"
 
 
 def long_date(text: str) -> str:
@@ -116,17 +119,25 @@ def long_moment(text: str) -> str:
 
 
 def duration(value: float) -> str:
-    if value < 60:
+    if value < 10:
         return f"{rounded(value, 1)}{SPACE}s"
-    minutes, seconds = divmod(int(value), 60)
-    return f"{minutes}{SPACE}min {seconds}{SPACE}s"
+    minutes, seconds = divmod(round(value), 60)
+    if not minutes:
+        return f"{seconds}{SPACE}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{SPACE}h {minutes}{SPACE}min" if hours else f"{minutes}{SPACE}min {seconds}{SPACE}s"
 
 
 def grouped(number: int) -> str:
-    digits, parts = str(number), []
+    digits, parts = str(abs(number)), []
     while digits:
         digits, parts = digits[:-3], [digits[-3:], *parts]
-    return ",".join(parts)
+    return ("-" if number < 0 else "") + ",".join(parts)
+
+
+def stopped(text: str) -> str:
+    text = text.strip()
+    return text[:1].upper() + text[1:] + (text[-1:] not in tuple(".!?")) * "."
 
 
 def shortened(text: str) -> str:
@@ -137,14 +148,15 @@ OWN_FORMATS = {
     "percent": percent,
     "right": lambda error: percent(1.0 - error),
     "limit": plain,
-    "bits": lambda value: no_minus_zero(rounded(value, 2)),
-    "small_bits": lambda value: no_minus_zero(rounded(value, 4)),
+    "bits": lambda value: no_minus_zero(rounded(value, 1)),
+    "small_bits": lambda value: significant(value, 2),
     "count": grouped,
-    "number": four_digits,
+    "number": lambda value: significant(value, 3),
     "seconds": duration,
     "date": long_date,
     "moment": long_moment,
     "text": str,
+    "sentence": stopped,
     "name": shortened,
     "file_name": lambda text: shortened(text.split("/")[-1]),
 }

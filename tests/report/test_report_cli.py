@@ -31,7 +31,7 @@ def test_json(folder, capsys):
     assert json.loads(capsys.readouterr().out) == {
         "report": "here.html",
         "size_bytes": made.stat().st_size,
-        "pictures": True,
+        "charts": True,
     }
 
 
@@ -40,7 +40,7 @@ def test_without_pictures(capsys, monkeypatch):
     monkeypatch.setattr(drawing, "available", lambda: False)
     assert run(["report", "assessment.json"]) == 0
     assert capsys.readouterr().out == (
-        "Report: report.html\nIt has no pictures; for these run: pip install 'entropie[report]'\n"
+        "Report: report.html\nIt has no charts; for these run: pip install 'entropie[report]'\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The page: an assessment document in, one HTML text out. It picks and formats; it computes nothing."""
+"""The page: a plain document in, one HTML text out. It picks and formats; it computes nothing and decides nothing."""
 
 from __future__ import annotations
 
@@ -7,36 +7,38 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, UndefinedError
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropie import drawing
 from entropie.atomic import replacing
+from entropie.document import Document, typed
 from entropie.errors import InvalidInput
-from entropie.report import pictures, protection
-from entropie.report.document import Document
-from entropie.report.findings import find
+from entropie.report import charts, protection_charts
+from entropie.report.attackers import attackers
+from entropie.report.marks import Marked
 from entropie.report.specs import NARROW, WIDE, Spec
 
 __all__ = ["render", "write_report"]
 
-_PICTURES: dict[str, Callable[[Document, int], list[Spec]]] = {
-    "gauge": pictures.gauge,
-    "known": pictures.known,
-    "exposure": pictures.exposure,
-    "ranks": pictures.ranks,
-    "laws": pictures.laws,
-    "det": pictures.det,
-    "bits": pictures.bits,
-    "guarantee": protection.guarantee,
-    "frontier": protection.frontier,
-    "windows": pictures.windows,
+_CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
+    "gauge": charts.gauge,
+    "attackers": charts.attacker_rows,
+    "items": charts.items,
+    "exposure": charts.exposure,
+    "windows": charts.windows,
+    "frontier": protection_charts.frontier,
+    "ranks": charts.ranks,
+    "scores": charts.scores,
+    "det": charts.det,
+    "bits": charts.bits,
+    "guarantee": protection_charts.guarantee,
 }
 
 
 def render(document: dict[str, Any]) -> str:
-    """The report on an `assessment.json`, as it was read from JSON."""
-    found, data = Document(document), inlined(document)
+    """The report on a plain `assessment.json`, checked whole."""
+    whole, data, marked = typed(document), inlined(document), Marked(document)
     environment = Environment(
         loader=PackageLoader("entropie.report"),
         autoescape=True,
@@ -45,25 +47,20 @@ def render(document: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["lower_first"] = lambda text: text[:1].lower() + text[1:]
-    try:
-        return environment.get_template("page.html").render(
-            d=found.content,
-            m=found.mark,
-            at=found.value,
-            has=found.has,
-            f=find(found, pictures.best(found)),
-            best=pictures.best(found),
-            same=found.same,
-            band_seen=pictures.band_seen(found),
-            drawn=_drawn(found),
-            can_draw=drawing.available(),
-            references=pictures.REFERENCES_BITS,
-            data=data,
-        )
-    except (KeyError, IndexError, TypeError, AttributeError, UndefinedError) as problem:
-        raise InvalidInput(
-            f"The document is not a whole assessment ({problem}); make it anew with `entropie assess`."
-        ) from problem
+    return environment.get_template("page.html").render(
+        d=marked.content,
+        t=whole,
+        m=marked.mark,
+        at=marked.at,
+        has=marked.has,
+        same=marked.same,
+        best=f"attacks.{whole.strongest}",
+        attackers=attackers(whole),
+        drawn=_drawn(whole),
+        can_draw=drawing.available(),
+        references=charts.REFERENCES_BITS,
+        data=data,
+    )
 
 
 def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
@@ -75,12 +72,12 @@ def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
 
 
 def _drawn(document: Document) -> dict[str, Markup]:
-    """Every picture in both widths; a style rule shows one of them."""
+    """Every chart in both widths; a style rule shows one of them."""
     if not drawing.available():
         return {}
     made = {}
-    for name, picture in _PICTURES.items():
-        panels = {kind: picture(document, width) for kind, width in (("wide", WIDE), ("narrow", NARROW))}
+    for name, chart in _CHARTS.items():
+        panels = {kind: chart(document, width) for kind, width in (("wide", WIDE), ("narrow", NARROW))}
         if panels["wide"]:
             made[name] = Markup("").join(
                 Markup('<div class="{}">{}</div>').format(kind, _panels(specs, WIDE if kind == "wide" else NARROW))

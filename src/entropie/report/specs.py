@@ -1,21 +1,20 @@
-"""Parts that several pictures are made of: axes, intervals, marks."""
+"""Parts that several charts are made of: axes, intervals, marks, lines for reference."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from entropie.document import BitsInterval, ShareInterval
 from entropie.drawing import BLUE, GREY
 
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
 
-WIDE, NARROW = 640, 340
-"""A column of text, and a phone held upright."""
+WIDE, NARROW = 736, 350
+"""The column of text, and a phone held upright."""
 
 PERCENT_LABEL = "format(datum.value * 100, ',.3~r') + '\N{NO-BREAK SPACE}%'"
-TWO_LINES = "split(datum.label, '|')"
-"""A label with a bar in it is broken there."""
 
 
 def layered(description: str, height: int, layers: Sequence[Spec], **more: Any) -> Spec:
@@ -49,9 +48,9 @@ def ordered(field: str, title: str | None, order: Sequence[str], **axis: Any) ->
     }
 
 
-def ends(interval: dict[str, Any]) -> dict[str, Any]:
-    """A value with the ends of its interval, and nothing else that stands beside them."""
-    return {name: interval[name] for name in ("value", "low", "high")}
+def ends(interval: ShareInterval | BitsInterval) -> dict[str, float]:
+    """A value with the ends of its interval."""
+    return {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
 def whisker(rows: Rows, upright: bool, along: Spec, low: Spec, **more: Spec) -> Spec:
@@ -67,3 +66,18 @@ def dashed_line(rows: Rows, x: Spec, y: Spec, colour: str = GREY) -> Spec:
     """A line for orientation."""
     mark = {"type": "line", "strokeDash": [5, 4], "color": colour, "strokeWidth": 1.6, "clip": True}
     return layer(rows, mark, x=x, y=y)
+
+
+def reference(at: float, label: str, x: Spec, row: Spec, colour: str) -> list[Spec]:
+    """An upright line across a chart, named in a row of its own."""
+    line = layer([{"value": at}], {"type": "rule", "color": colour, "strokeDash": [5, 4], "strokeWidth": 1.6}, x=x)
+    side = {"align": "right", "dx": -5} if at > 0.7 * x["scale"]["domain"][1] else {"align": "left", "dx": 5}
+    named: Rows = [{"value": at, "what": row["what"], "text": label}]
+    halo = {"stroke": "white", "strokeWidth": 5, "strokeJoin": "round"}
+    return [
+        line,
+        *(
+            layer(named, {"type": "text", "color": colour, **side, **more}, x=x, y=row["y"], text={"field": "text"})
+            for more in (halo, {})
+        ),
+    ]

@@ -1,4 +1,4 @@
-"""The pictures show the document's numbers, and their drawings are harmless wherever they are put."""
+"""The charts show the document's numbers, and their drawings are harmless wherever they are put."""
 
 from __future__ import annotations
 
@@ -13,13 +13,25 @@ import pytest
 import report_documents as documents
 
 from entropie import drawing
+from entropie.document import typed
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.report import pictures, protection
-from entropie.report.document import Document
+from entropie.report import charts, protection_charts
 from entropie.report.specs import NARROW, WIDE
 
 NORMAL = NormalDist()
-ALL = ("gauge", "laws", "det", "known", "ranks", "exposure", "bits", "frontier", "guarantee", "windows")
+ALL = (
+    "gauge",
+    "attacker_rows",
+    "items",
+    "exposure",
+    "windows",
+    "frontier",
+    "ranks",
+    "scores",
+    "det",
+    "bits",
+    "guarantee",
+)
 
 
 def rows(spec, kind, place=0):
@@ -43,23 +55,58 @@ def best(document):
 
 
 def drawn(name, document, width=WIDE):
-    home = protection if name in ("frontier", "guarantee") else pictures
-    return getattr(home, name)(Document(document), width)
+    home = protection_charts if name in ("frontier", "guarantee") else charts
+    return getattr(home, name)(typed(document), width)
+
+
+def references(spec):
+    """Where lines for reference stand, by their names."""
+    return {
+        layer["data"]["values"][0]["text"].replace("\N{NO-BREAK SPACE}", " "): layer["data"]["values"][0]["value"]
+        for layer in spec["layer"]
+        if isinstance(layer["mark"], dict) and layer["mark"]["type"] == "text"
+    }
 
 
 def test_gauge(document):
     (spec,) = drawn("gauge", document)
     error = document["headline"]["identification_error"]
-    measured, combined = rows(spec, "rule")
-    assert (measured["value"], measured["low"], measured["high"]) == (
+    judged, average = rows(spec, "point")
+    assert judged == {"what": "most exposed 10\N{NO-BREAK SPACE}%", **document["verdict"]["judged_risk"]}
+    assert (average["value"], average["low"], average["high"]) == (
         1 - error["value"], 1 - error["high"], 1 - error["low"],
     )  # fmt: skip
-    assert combined == {"what": "combined", **document["verdict"]["judged_risk"]}
-    assert rows(spec, "rule", 1) == [{"what": "limit", "value": document["verdict"]["limit"]}]
+    assert references(spec) == {"limit 9 %": 0.09, "chance 1.7 %": 1 - document["guessing_error"]}
 
 
-def test_laws(document, best):
-    for spec, side in zip(drawn("laws", document), ("genuine", "impostor"), strict=True):
+def test_limit_and_chance_are_lines_and_no_rows(document):
+    for name in ("gauge", "attacker_rows"):
+        (spec,) = drawn(name, document)
+        assert set(references(spec)) == {"limit 9 %", "chance 1.7 %"}
+        assert not {"limit", "chance", "control"} & {row["what"] for row in rows(spec, "point")}
+    (spec,) = drawn("gauge", documents.plain())
+    assert list(references(spec)) == ["chance 1.7 %"]
+
+
+def test_attackers(document):
+    (spec,) = drawn("attacker_rows", document)
+    known = [row for row in document["by_known_events"] if row["train_events"]]
+    points = rows(spec, "point")
+    assert [row["value"] for row in points[2:]] == [1 - row["identification_error"]["value"] for row in reversed(known)]
+    assert points[0]["value"] == 1 - document["attacker_levels"][-1]["identification_error"]["value"]
+    assert points[1]["value"] == 1 - document["headline"]["identification_error"]["value"]
+
+
+def test_items(document):
+    (spec,) = drawn("items", document)
+    found = document["identifying_items"]
+    wanted = [found["rare"]["bits"], math.fsum(item["bits"] for item in found["shown"]), found["other"]["bits"]]
+    assert [row["bits"] for row in rows(spec, "bar")] == wanted
+    assert math.fsum(wanted) == pytest.approx(document["pie_bits"])
+
+
+def test_scores(document, best):
+    for spec, side in zip(drawn("scores", document), ("genuine", "impostor"), strict=True):
         bars = rows(spec, "bar")
         assert [bar["share"] for bar in bars] == best["laws"][side]
         assert [bar["from"] for bar in bars] + [bars[-1]["to"]] == best["laws"]["edges"]
@@ -74,22 +121,18 @@ def test_det_axes_are_normal_deviates(document, best):
         for row, point in zip(line, best["det"], strict=True)
         if 1e-3 < point[0] < 0.9 and 1e-3 < point[1] < 0.9
     ]
-    assert len(inside) > 10
+    assert len(inside) > 5
     for row, (far, frr) in inside:
         assert NORMAL.cdf(row["x"]) == pytest.approx(far, rel=1e-9)
         assert NORMAL.cdf(row["y"]) == pytest.approx(frr, rel=1e-9)
 
 
-def test_det_band_is_drawn_where_the_document_has_one(document, best):
-    changed = documents.full()
-    attack = changed["attacks"][changed["strongest"]]
-    curve = attack["det"]
-    spread = attack["det_band"] = [[frr * 0.9, min(1.0, frr * 1.1)] for _, frr in curve]
-    (spec,) = drawn("det", changed)
+def test_det_band(document, best):
+    (spec,) = drawn("det", document)
     band = rows(spec, "area")
-    middle = next(i for i, point in enumerate(curve) if 0.01 < point[1] < 0.5)
-    assert NORMAL.cdf(band[middle]["low"]) == pytest.approx(spread[middle][0])
-    assert NORMAL.cdf(band[middle]["high"]) == pytest.approx(spread[middle][1])
+    middle = next(i for i, point in enumerate(best["det"]) if 0.05 < point[1] < 0.9 and best["det_band"][i][0] > 0.02)
+    assert NORMAL.cdf(band[middle]["low"]) == pytest.approx(best["det_band"][middle][0])
+    assert NORMAL.cdf(band[middle]["high"]) == pytest.approx(best["det_band"][middle][1])
 
 
 def test_reference_lines_are_two_normal_laws(document):
@@ -103,12 +146,7 @@ def test_reference_lines_are_two_normal_laws(document):
             assert NORMAL.cdf(threshold - separation) == pytest.approx(NORMAL.cdf(end["y"]), rel=1e-6)
 
 
-def test_known_ranks_exposure_windows(document, best):
-    (spec,) = drawn("known", document)
-    assert [row["value"] for row in rows(spec, "point")] == [
-        entry["identification_error"]["value"] for entry in document["by_known_events"]
-    ]
-    assert [row["known"] for row in rows(spec, "point")] == ["1", "2", "5", "10", "20", "all"]
+def test_ranks_exposure_windows(document, best):
     (spec,) = drawn("ranks", document)
     assert [[row["k"], row["share"]] for row in rows(spec, "line", 1)] == best["rank_curve"]
     assert [row["share"] for row in rows(spec, "point")] == [1 - entry["error"] for entry in best["top_k"]]
@@ -117,41 +155,67 @@ def test_known_ranks_exposure_windows(document, best):
         group["right"]["value"] for group in best["exposure"]["groups"]
     ]
     (spec,) = drawn("windows", document)
-    assert [(row["low"], row["value"], row["high"]) for row in rows(spec, "point")] == [
-        tuple(window["pse_bits"][name] for name in ("low", "value", "high")) for window in document["windows"]
+    attacked = [window for window in document["windows"] if window["identification_error"]]
+    assert len(attacked) == 2
+    assert [row["value"] for row in rows(spec, "point")] == [
+        1 - window["identification_error"]["value"] for window in attacked
     ]
 
 
+def test_windows_leave_gaps_and_places_of_their_own(document):
+    changed = documents.full()
+    window = changed["windows"][0]
+    missing = window | {"identification_error": None, "pse_bits": None, "reason": "too few"}
+    changed["windows"] = [
+        {**each, "from": f"2023-11-15T{hour}:00Z"}
+        for each, hour in zip((window, window, missing, window), ("00", "06", "12", "18"), strict=True)
+    ]
+    (spec,) = drawn("windows", changed)
+    assert [(row["from"], row["run"]) for row in rows(spec, "point")] == [
+        ("2023-11-15 00:00", 0), ("2023-11-15 06:00", 0), ("2023-11-15 18:00", 1)
+    ]  # fmt: skip
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [
+        f"2023-11-15 {hour}:00" for hour in ("00", "06", "12", "18")
+    ]
+    for each in changed["windows"]:
+        each |= missing
+    assert drawn("windows", changed, NARROW) == []
+
+
 def test_frontier_and_guarantee(document):
+    changed = documents.full()
+    for place, point in enumerate(changed["frontier"]):
+        point["recommended"] = place == 3
     for name, field in (("frontier", "loss"), ("guarantee", "value")):
-        (spec,) = drawn(name, document)
+        (spec,) = drawn(name, changed)
         points = rows(spec, "point")
-        assert [point["promised"] for point in points] == [entry["bayes_error"] for entry in document["frontier"]]
-        if field == "loss":
-            assert [p["loss"] for p in points] == [entry["relative_error_top_20"] for entry in document["frontier"]]
-        else:
-            assert [p["value"] for p in points] == [entry["attack_error"]["value"] for entry in document["frontier"]]
-        assert [(p["promised"], p["mechanism"]) for p in rows(spec, "point", 1)] == [(0.9, "local hashing")]
+        assert [point["guaranteed"] for point in points] == [entry["bayes_error"] for entry in changed["frontier"]]
+        values = [
+            entry["relative_error_top_20"] if field == "loss" else entry["attack_error"]["value"]
+            for entry in changed["frontier"]
+        ]
+        assert [point[field] for point in points] == values
+        assert [p["guaranteed"] for p in rows(spec, "point", 1)] == [changed["frontier"][3]["bayes_error"]]
 
 
 def test_bits_beyond_the_limit_are_drawn_at_the_limit(document, best):
     (spec,) = drawn("bits", document)
     assert rows(spec, "point")[0]["bits"] == best["pse_bits"]["value"]
-    assert {row["what"]: row["bits"] for row in rows(spec, "point", 3)} == {
+    assert {row["what"]: row["bits"] for row in rows(spec, "point", 2)} == {
         "Face": 11.2,
         "Fingerprint": 20.0,
         "Finger vein": 23.2,
     }
+    assert references(spec) == {"singles out one of these people": document["name_bits"]}
     changed = documents.full()
-    changed["attacks"][5]["pse_bits"]["value"] = 40.0
+    changed["attacks"][changed["strongest"]]["pse_bits"] |= {"value": 40.0, "resolvable": 9.0}
     (spec,) = drawn("bits", changed)
-    assert rows(spec, "point")[0]["bits"] == 17.8
-    assert not any(layer["mark"]["type"] == "rule" for layer in spec["layer"])
+    assert rows(spec, "point")[0]["bits"] == 9.0
+    assert rows(spec, "point")[0]["what"] not in [row.get("what") for row in rows(spec, "rule")]
 
 
-def test_nothing_to_draw_is_no_picture():
-    bare = documents.bare()
-    assert [name for name in ALL if drawn(name, bare)] == ["gauge", "det", "bits"]
+def test_nothing_to_draw_is_no_chart():
+    assert [name for name in ALL if not drawn(name, documents.plain())] == ["windows", "frontier", "guarantee"]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
