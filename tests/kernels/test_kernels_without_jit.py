@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import subprocess
 import sys
+from typing import Any
+
+import kernel_results
 
 CHECKS = """
 import warnings
@@ -51,8 +56,32 @@ print(done)
 """
 
 
-def test_kernels_with_the_jit_off() -> None:
+def without_jit(*program: str) -> str:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    ran = subprocess.run([sys.executable, "-c", CHECKS], env=environment, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, *program], env=environment, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    assert int(ran.stdout) > 100
+    return ran.stdout
+
+
+def test_kernels_with_the_jit_off() -> None:
+    assert int(without_jit("-c", CHECKS)) > 100
+
+
+def test_compiled_and_plain_kernels_agree() -> None:
+    """Whole numbers to the last bit, logarithms to rounding."""
+    plain = json.loads(without_jit(kernel_results.__file__))
+    compiled = kernel_results.results()
+    assert plain.keys() == compiled.keys()
+    for name, numbers in compiled.items():
+        same(plain[name], numbers, name)
+
+
+def same(one: Any, other: Any, name: str) -> None:
+    if isinstance(one, list):
+        assert len(one) == len(other), name
+        for pair in zip(one, other, strict=True):
+            same(*pair, name)
+    elif isinstance(one, float) and one != other:
+        assert math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12), name
+    else:
+        assert one == other, name

@@ -1,0 +1,129 @@
+"""What the kernels make of small inputs, as plain numbers: run compiled and as plain Python, they must agree.
+
+Run as a program it prints them as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "attack"))
+
+from attack_oracles import random_matching, random_traces
+
+from entropie.attack.chance import scattered
+from entropie.attack.features import FeatureRows, Matching
+from entropie.attack.keyed import match_keys
+from entropie.attack.matchers import MATCHERS
+from entropie.attack.mechanism import HashedTargets, attack_hashed
+from entropie.attack.scoring import attack, prepare, score_block
+from entropie.attack.single import single_datum
+from entropie.kernels.counting import scale_counts
+from entropie.kernels.traces import copy_runs, count_duplicates, group_rows, sort_users
+
+Named = tuple[str, Any]
+
+
+def results() -> dict[str, list[Any]]:
+    """Everything below, by name."""
+    made = [*scored(), *heads_and_growth(), *single_events(), *hashed(), *matched(), *keys(), *events()]
+    return {name: plain(value) for name, value in made}
+
+
+def plain(value: Any) -> list[Any]:
+    """Numbers in the order of the fields."""
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist()  # type: ignore[no-any-return]
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return [plain(getattr(value, field.name)) for field in fields(value)]
+    return [value.item() if isinstance(value, np.generic) else value]
+
+
+def scored() -> Iterator[Named]:
+    """All pairs: few values and many, coarse laws and exact ones, more keys than a table begins with."""
+    for seed, kind, users, values in ((1, "few values", 9, 2**18), (2, "normal", 12, 5), (3, "normal", 40, 2**18)):
+        matching = random_matching(np.random.default_rng(seed), users, 8, kind)
+        yield f"scores {kind} {users} {values}", attack(matching, threads=1, max_values=values, candidates=4)
+
+
+def heads_and_growth() -> Iterator[Named]:
+    """Bases with more classes than there is room for at first, with the rank-one term and without it."""
+    users = 1200
+    rng = np.random.default_rng(4)
+    rows = FeatureRows(np.arange(users + 1), np.zeros(users, np.uint32), rng.normal(size=users), 1)
+    for ranked in (False, True):
+        term = (np.ones(users), rng.random(users)) if ranked else (None, None)
+        index, targets = prepare(Matching(rows, rows, *term), atoms=np.empty(0, np.int64))
+        some = replace(targets, heads=np.arange(users) % 2).part(0, 3)
+        yield f"bases {ranked}", score_block(index, some, max_values=64, candidates=3)
+
+
+def single_events() -> Iterator[Named]:
+    rng = np.random.default_rng(5)
+    train, target = random_traces(rng, 12, 9, 6, 1), random_traces(rng, 12, 1, 6)
+    for theta in (1.0, 0.3):
+        yield f"single {theta}", single_datum(train, target, theta=theta)
+
+
+def hashed() -> Iterator[Named]:
+    """Reports as items and reports as postings, by enumeration and by trying the items in use."""
+    rng = np.random.default_rng(6)
+    for users, domain, hash_size, prime, theta in ((7, 5, 4, 5, 0.5), (6, 40, 2, 41, 1.0), (6, 40, 3, 41, 0.6)):
+        train = random_traces(rng, users, 9, domain, 1)
+        offsets = np.concatenate(([0], np.cumsum(rng.integers(0, 4, users))))
+        columns = [rng.integers(low, high, offsets[-1], dtype=np.uint64) for low, high in ((1, prime), (0, prime))]
+        sent = rng.integers(0, hash_size, offsets[-1], dtype=np.uint64)
+        reports = HashedTargets(offsets, *columns, sent, domain, hash_size, prime, theta)
+        yield f"hashed {domain} {theta}", attack_hashed(train, reports, threads=1, candidates=3)
+
+
+def matched() -> Iterator[Named]:
+    """Rows of every matcher, and the keyed ones that blocks use."""
+    rng = np.random.default_rng(7)
+    train, target = random_traces(rng, 8, 12, 7, 1), random_traces(rng, 8, 12, 7, 1)
+    codes = np.arange(7, dtype=np.uint32)
+    for name, matcher in MATCHERS.items():
+        yield f"rows {name}", matcher(train, target)
+        population = matcher.population(train, target)
+        keyed = matcher.user_keys(train, codes, population), matcher.target_keys(target, codes, population)
+        yield f"keys {name}", keyed
+        yield f"numbers {name}", match_keys(*keyed)
+
+
+def keys() -> Iterator[Named]:
+    for size in (1, 2, 7, 100):
+        yield f"permutation {size}", scattered(np.arange(size), size, 3)
+
+
+def events() -> Iterator[Named]:
+    """Grouping, sorting beyond the stretches that insertion sorts, repeats, copies, counts."""
+    rng = np.random.default_rng(8)
+    rows = 400
+    users = rng.integers(0, 4, rows).astype(np.uint32)
+    items = rng.integers(0, 3, rows).astype(np.uint32)
+    ticks = rng.integers(0, 40, rows)
+    for backwards in (False, True):
+        offsets, kept, clock = group_rows(users, items, ticks, 3, backwards)
+        yield f"grouped {backwards}", (offsets, kept.copy(), clock.copy())
+        sort_users(offsets, kept, clock, 0, 3)
+        yield f"sorted {backwards}", (kept, clock, count_duplicates(offsets, kept, clock, 0, 3))
+    runs = np.empty(5, np.int64)
+    copy_runs(ticks, np.array([7, 2]), np.array([0, 3, 5]), runs)
+    scaled = np.empty(4)
+    scale_counts(np.array([0, 3, 5, 9], np.uint32), 1.25, 0.5, scaled)
+    yield "copied", (runs, scaled)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", RuntimeWarning)  # numpy warns where 64-bit words wrap, which is meant
+    print(json.dumps(results()))
