@@ -11,6 +11,7 @@ import pytest
 from entropie.kernels.simulation import (
     Geography,
     Habits,
+    Scene,
     draw_uniforms,
     mark_items,
     near_cell,
@@ -177,7 +178,7 @@ def walked(
 ) -> tuple[list[int], list[int]]:
     size = offsets[last] - offsets[first]
     items, times = np.empty(size, np.uint32), np.empty(size, np.int64)
-    walk_people(U(seed), U(1), first, last, offsets, geography, habits, HOURS, items, times)
+    walk_people(U(seed), U(1), first, last, offsets, Scene(geography, habits, HOURS), items, times)
     return items.tolist(), times.tolist()
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from entropie.errors import InvalidParameter
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Measures, measure, measure_outcome
+from entropie.measures.summary import Identified, Measures, measure, measure_outcome
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -100,7 +100,7 @@ def test_one_seed_one_answer_and_no_measure_disturbs_another() -> None:
 
 def test_users_need_not_be_the_targets() -> None:
     law = ScoreLaw.from_scores([3.0, 4.0, 5.0], [0.0, 1.0, 2.0, 3.0] * 50)
-    found = measure(law, users=10_000, seed=0, credit=[1, 0, 0], rank_low=[1, 2, 400], rank_high=[1, 2, 500])
+    found = measure(law, users=10_000, seed=0, identified=Identified([1, 0, 0], [1, 2, 400], [1, 2, 500]))
     assert [error.k for error in found.top_k] == [1, 2, 5, 10, 20, 50, 100]
     assert found.guessing_error == 0.9999
 

@@ -268,13 +268,12 @@ def build_index(
     sizes: NDArray[np.float64] | None = None,
     people: NDArray[np.integer] | None = None,
     ids: NDArray[np.int64] | None = None,
-    own: NDArray[np.int64] | None = None,
 ) -> tuple[Index, Targets]:
     """Turn a block of users into postings of the features that some of these targets has.
 
     `people` and `ids` are the numbers of the users and of the targets, 0, 1, 2... unless given; people must ascend.
-    `own` is the place of each target's genuine user, -1 where she is not here; unless given it is where `people` has
-    the target's number. `genuine` are the genuine scores in units, wherever the genuine users are.
+    The genuine user of a target is the one with its number, in this block or another; `genuine` are their scores in
+    units, wherever they are.
     """
     if (penalty is None) != (sizes is None):
         raise InvalidInput("A rank-one term needs both `penalty` and `sizes`.")
@@ -282,8 +281,8 @@ def build_index(
     if numbers.size and not (numbers[0] >= 0 and numbers[-1] < NOBODY and np.all(np.diff(numbers) > 0)):
         raise InvalidInput(f"The `people` of an index must ascend and stay below {NOBODY}; sort the rows by person.")
     ids = np.arange(targets.rows) if ids is None else ids
-    own = _places(numbers, ids) if own is None else own
-    columns = {"people": (numbers, users), "ids": (ids, targets), "own": (own, targets), "genuine": (genuine, targets)}
+    own = _places(numbers, ids)
+    columns = {"people": (numbers, users), "ids": (ids, targets), "genuine": (genuine, targets)}
     for name, (given, of) in columns.items():
         if given.size != of.rows:
             raise InvalidInput(f"An index needs one of `{name}` per row, {of.rows}, got {given.size} instead.")

@@ -23,7 +23,7 @@ from entropie.atomic import replacing
 from entropie.data.filter import keep_active_users
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.kernels.simulation import Geography, Habits, draw_uniforms, mark_items, relabel_items, walk_people
+from entropie.kernels.simulation import Geography, Habits, Scene, draw_uniforms, mark_items, relabel_items, walk_people
 from entropie.progress import Progress, silent
 from entropie.theory import checks
 
@@ -255,7 +255,8 @@ class _Plan:
 
     def walk(self, first: int, last: int, items: NDArray[np.uint32], times: NDArray[np.int64]) -> None:
         """Fill in the events of people first..last-1."""
-        walk_people(self.seed, _WALKS, first, last, self.offsets, self.geography, self.habits, self.hours, items, times)
+        scene = Scene(self.geography, self.habits, self.hours)
+        walk_people(self.seed, _WALKS, first, last, self.offsets, scene, items, times)
 
 
 def _plan(kind: str | World, users: int | None, seed: int) -> _Plan:

@@ -143,9 +143,10 @@ def score_single(
             tied[target] = near - over
             groups[target] = feature + 1
             zero_pairs += users.user_count - length - (0 if has else 1)
-            best_users[target] = best
-            for place in range(min(candidates, length)):
-                best_scores[target, place] = -ladder[place]
+            for place in range(candidates):
+                best_users[target, place] = best[place]
+                if place < length:
+                    best_scores[target, place] = -ladder[place]
     tally = count_all(tally, np.zeros(1, np.int64), np.full(1, zero_pairs, np.int64), 1)
     standings = Standings(better, tied, near_offsets, near_scores, near_counts, best_users, best_scores)
     return standings, groups, law_of(tally)

@@ -343,8 +343,9 @@ def score_targets(
                 _note_candidates(near, target, best, unit.tolerance)
             else:
                 near = _note_all(near, target, *_near_best(base, reached, met, unit.tolerance))
-            best_scores[target] = best
-            best_users[target] = reached.best_users
+            for place in range(candidates):
+                best_scores[target, place] = best[place]
+                best_users[target, place] = reached.best_users[place]
             impostors = _impostors(base, reached, met, own)
             counted = count_scores(tally, scores, one, 0, impostors)
             if needs_room(state):

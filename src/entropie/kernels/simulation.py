@@ -15,6 +15,7 @@ from numba import njit
 __all__ = [
     "Geography",
     "Habits",
+    "Scene",
     "draw_uniforms",
     "mark_items",
     "near_cell",
@@ -70,6 +71,14 @@ class Habits(NamedTuple):
     first_second: int
     days: float
     burst: float
+
+
+class Scene(NamedTuple):
+    """Where and how people move, and when in the day."""
+
+    geography: Geography
+    habits: Habits
+    hours: np.ndarray
 
 
 @njit(nogil=True, cache=True)
@@ -281,7 +290,7 @@ def _walk(state, geography, habits, times, items, known):
 
 
 @njit(nogil=True, cache=True)
-def walk_people(seed, stream, first, last, offsets, geography, habits, hours, items, times):
+def walk_people(seed, stream, first, last, offsets, scene, items, times):
     """Fill items and times of people first..last-1; offsets count from offsets[first], where both arrays begin."""
     base = offsets[first]
     longest = 0
@@ -291,8 +300,8 @@ def walk_people(seed, stream, first, last, offsets, geography, habits, hours, it
     for person in range(first, last):
         low, high = offsets[person] - base, offsets[person + 1] - base
         state = person_state(seed, stream, np.uint64(person))
-        state = _fill_times(state, habits, hours, times[low:high])
-        _walk(state, geography, habits, times[low:high], items[low:high], known)
+        state = _fill_times(state, scene.habits, scene.hours, times[low:high])
+        _walk(state, scene.geography, scene.habits, times[low:high], items[low:high], known)
 
 
 @njit(nogil=True, cache=True)

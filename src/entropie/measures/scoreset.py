@@ -13,7 +13,7 @@ from entropie.data.scoresets import FAILED_SCORE, FailedRule, ScoreKind, ScoreLi
 from entropie.errors import InvalidInput
 from entropie.measures.intervals import LEVEL, REPLICATES
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Measures, measure
+from entropie.measures.summary import Identified, Measures, measure
 from entropie.theory import checks
 
 __all__ = ["ScoreSetMeasures", "measure_lists", "measure_matrix", "score_measures"]
@@ -44,10 +44,10 @@ def score_measures(
 ) -> ScoreSetMeasures:
     """Read a score set (see `entropie.data.scoresets.read_scores`) and measure it."""
     seed = checks.whole_number("seed", seed, at_least=0)
-    found = read_scores(*paths, kind=kind, failed=failed, failed_score=failed_score, matcher=matcher)
-    if isinstance(found, ScoreLists):
-        return measure_lists(found, seed=seed, replicates=replicates, level=level)
-    return measure_matrix(found, seed=seed, replicates=replicates, level=level)
+    scores = read_scores(*paths, kind=kind, failed=failed, failed_score=failed_score, matcher=matcher)
+    if isinstance(scores, ScoreLists):
+        return measure_lists(scores, seed=seed, replicates=replicates, level=level)
+    return measure_matrix(scores, seed=seed, replicates=replicates, level=level)
 
 
 def measure_lists(
@@ -58,8 +58,8 @@ def measure_lists(
     Each genuine score is taken for another user's, and their number for the number of users.
     """
     law = ScoreLaw.from_scores(lists.genuine, lists.impostor)
-    found = measure(law, users=max(law.targets, 1), seed=seed, replicates=replicates, level=level)
-    return _with_counts(found, lists.failed, 0)
+    measured = measure(law, users=max(law.targets, 1), seed=seed, replicates=replicates, level=level)
+    return _with_counts(measured, lists.failed, 0)
 
 
 def measure_matrix(
@@ -85,24 +85,23 @@ def measure_matrix(
             "check that rows and columns are named by the same subject ids."
         )
     low, high = _ranks(candidates.scores[targets], genuine)
-    found = measure(
+    credit = np.where(low == 1, 1.0 / (high - low + 1), 0.0)
+    people = np.unique(candidates.probe_users[targets]).size
+    measured = measure(
         law,
         users=candidates.reference_users.size,
         seed=seed,
-        credit=np.where(low == 1, 1.0 / (high - low + 1), 0.0),
-        rank_low=low,
-        rank_high=high,
+        identified=Identified(credit, low, high, independent=people),
         comparisons=candidates,
-        independent=np.unique(candidates.probe_users[targets]).size,
         replicates=replicates,
         level=level,
     )
-    return _with_counts(found, matrix.failed, candidates.probe_users.size - targets.size)
+    return _with_counts(measured, matrix.failed, candidates.probe_users.size - targets.size)
 
 
-def _with_counts(found: Measures, failed: int, without_genuine: int) -> ScoreSetMeasures:
+def _with_counts(measured: Measures, failed: int, without_genuine: int) -> ScoreSetMeasures:
     return ScoreSetMeasures(
-        **{field.name: getattr(found, field.name) for field in fields(found)},
+        **{field.name: getattr(measured, field.name) for field in fields(measured)},
         failed_comparisons=failed,
         probes_without_genuine=without_genuine,
     )

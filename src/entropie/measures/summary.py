@@ -28,7 +28,7 @@ from entropie.measures.intervals import LEVEL, REPLICATES, Interval
 from entropie.measures.law import ScoreLaw
 from entropie.measures.nearest_neighbour import PaperEstimate, paper_estimate
 
-__all__ = ["Measures", "Outcome", "measure", "measure_outcome"]
+__all__ = ["Identified", "Measures", "Outcome", "measure", "measure_outcome"]
 
 
 class Outcome(Protocol):
@@ -58,6 +58,31 @@ class Outcome(Protocol):
     def clarity(self) -> NDArray[np.float64]:
         """How far the best candidate stands ahead of the second."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identified:
+    """How each target was identified; arrays of one entry per target."""
+
+    credit: ArrayLike  # 1/s where the genuine user is one of the s best, else 0
+    rank_low: ArrayLike  # users strictly better than the genuine one, plus 1
+    rank_high: ArrayLike  # users strictly better or tied, the genuine one included
+    clarity: ArrayLike | None = None  # how far the best candidate stands ahead of the second
+    independent: int | None = None  # users behind the targets, where it is not one target each
+
+    def error(self, level: float) -> Interval:
+        """Share of targets whose user is not the best."""
+        return identification_error(self.credit, independent=self.independent, level=level)
+
+    def within(self, guesses: Sequence[int], users: int, level: float) -> tuple[GuessError, ...]:
+        """Share of targets whose user is not within so many guesses."""
+        return top_k_errors(
+            self.rank_low, self.rank_high, users, guesses=guesses, independent=self.independent, level=level
+        )
+
+    def exposure(self, level: float) -> Exposure | None:
+        """The risk of those whose match is clear, where it is known how clear it is."""
+        return None if self.clarity is None else exposure(self.credit, self.clarity, level=level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,40 +139,34 @@ def measure(
     *,
     users: int,
     seed: int,
-    credit: ArrayLike | None = None,
-    rank_low: ArrayLike | None = None,
-    rank_high: ArrayLike | None = None,
-    clarity: ArrayLike | None = None,
+    identified: Identified | None = None,
     comparisons: ScoreMatrix | None = None,
-    independent: int | None = None,
     guesses: Sequence[int] = GUESSES,
     replicates: int = REPLICATES,
     level: float = LEVEL,
 ) -> Measures:
-    """Measure an attack: its score law and, where known, credit and ranks of its targets.
+    """Measure an attack: its distribution of scores and, where known, how each target was identified.
 
     `users` is the number of candidates for each target. `comparisons`, where they are known, let the bootstrap draw
     users with all their comparisons (see `entropie.measures.intervals` for what is left out without them).
-    `independent` is the number of users behind the targets where it is not one target each.
     """
     if replicates < 2:
         raise InvalidParameter.of("replicates", "at least 2", replicates)
     for_pse, for_finite, for_eer = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3))
-    named = None if credit is None else identification_error(credit, independent=independent, level=level)
+    independent = None if identified is None else identified.independent
+    error = None if identified is None else identified.error(level)
 
     def within(lengths: Sequence[int]) -> tuple[GuessError, ...]:
-        if rank_low is None or rank_high is None:
-            return ()
-        return top_k_errors(rank_low, rank_high, users, guesses=lengths, independent=independent, level=level)
+        return () if identified is None else identified.within(lengths, users, level)
 
     curve = det_curve(law, independent=independent, level=level)
     return Measures(
         users=users,
         targets=law.targets,
         impostors=law.impostors,
-        identification_error=named,
+        identification_error=error,
         guessing_error=guessing_error(users),
-        lift=None if named is None else lift(named.value, users),
+        lift=None if error is None else lift(error.value, users),
         top_k=within(guesses),
         pse=divergence(law, for_pse, comparisons=comparisons, replicates=replicates, level=level),
         pse_finite=finite_divergence(
@@ -159,19 +178,11 @@ def measure(
         frr_at_far=frr_at_far(curve, law.impostors),
         laws=law_histogram(law),
         rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in within(rank_steps(users))),
-        exposure=None if credit is None or clarity is None else exposure(credit, clarity, level=level),
+        exposure=None if identified is None else identified.exposure(level),
     )
 
 
 def measure_outcome(outcome: Outcome, *, users: int, seed: int, replicates: int = REPLICATES) -> Measures:
-    """Measure what an attack handed over; the impostor law is held fixed in the intervals."""
-    return measure(
-        outcome.law,
-        users=users,
-        seed=seed,
-        credit=outcome.credit,
-        rank_low=outcome.rank_low,
-        rank_high=outcome.rank_high,
-        clarity=outcome.clarity,
-        replicates=replicates,
-    )
+    """Measure what an attack handed over; the distribution of impostor scores is held fixed in the intervals."""
+    identified = Identified(outcome.credit, outcome.rank_low, outcome.rank_high, outcome.clarity)
+    return measure(outcome.law, users=users, seed=seed, identified=identified, replicates=replicates)
