@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +16,7 @@ from mitigate_oracles import DAY, START, lost, never_twice, own_items, own_order
 
 import entropie
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures.intervals import Interval
 from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.sweep import sweep
 from entropie.mitigate.sweep_result import Sweep, SweepRow
@@ -275,6 +277,30 @@ def test_nobody_is_named(habits: Sweep) -> None:
     text = json.dumps(sweep(own_items(), **FEW).to_json())
     assert "u001" not in text
     assert "item-0" not in text
+
+
+def test_a_mitigation_that_leaves_most_people_re_identified_is_not_praised(habits: Sweep) -> None:
+    before = replace(habits.as_it_is, error=Interval(0.05, 0.02, 0.1))
+    weak = replace(row_of(habits, "thin", 0.3), error=Interval(0.3, 0.25, 0.35), useful=True, risk_reduction=0.25)
+    found = replace(habits, as_it_is=before, rows=(weak,))
+    first, second = map(spaced, found.sentences)
+    assert first.startswith(
+        "Cheapest mitigation that helps: release a random 30 % of the events; most people are still re-identified, 70 % "
+        "(95 % CI 65 to 75 %) instead of 95 %, for "
+    )
+    assert "No mitigation tried is enough alone: combine several, or add noise." in second
+    strong = replace(row_of(habits, "top", 20), error=Interval(0.9, 0.8, 0.95), useful=True, risk_reduction=0.85)
+    both = spaced(" ".join(replace(found, rows=(weak, strong)).sentences))
+    assert "Lowest risk: keep the 20 most frequent items and merge the others into one; 10 % are still" in both
+    assert "enough alone" not in both
+
+
+def test_it_is_a_few_lines_and_two_files(habits: Sweep, tmp_path: Path) -> None:
+    assert repr(habits).splitlines()[0] == "Sweep of 7 mitigations over 120 people"
+    assert len(repr(habits)) < 1000
+    document, table = habits.write(tmp_path / "new" / "folder")
+    assert json.loads(document.read_text(encoding="utf-8")) == json.loads(json.dumps(habits.to_json()))
+    assert table.read_text(encoding="utf-8") == habits.to_csv()
 
 
 def test_it_shows_itself_in_a_notebook(habits: Sweep) -> None:
