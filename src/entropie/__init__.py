@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entropie._version import __version__
 
 if TYPE_CHECKING:
-    from entropie.assessment import Assessment, assess
+    from entropie.assessment import Assessment, assess, compare, report
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
@@ -60,9 +60,11 @@ _HOMES = {
     "assess": "entropie.assessment",
     "attributes": "entropie.mitigate.attributes",
     "calibrate": "entropie.mechanisms.calibrate",
+    "compare": "entropie.assessment",
     "from_document": "entropie.mechanisms.parameters",
     "parameters_id": "entropie.mechanisms.parameters",
     "protect": "entropie.mitigate.protect",
+    "report": "entropie.assessment",
     "scores": "entropie.measures.scoreset:score_measures",
     "sweep": "entropie.mitigate.sweep",
     "to_document": "entropie.mechanisms.parameters",
@@ -96,9 +98,11 @@ __all__ = [
     "assess",
     "attributes",
     "calibrate",
+    "compare",
     "from_document",
     "parameters_id",
     "protect",
+    "report",
     "scores",
     "sweep",
     "to_document",
