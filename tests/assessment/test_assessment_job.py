@@ -36,10 +36,18 @@ def test_the_command_and_python_give_the_same_document(habits, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     pq.write_table(habits, "events.parquet")
     options = ["--limit", "20%", "--limit-name", "ours", "--fail-on", "average", "--title", "A release"]
-    assert run(["assess", "events.parquet", *options, "--matcher", "visit", "--no-control", "--quiet", "--no-report"]) in (0, 1, 3)
+    assert run(
+        ["assess", "events.parquet", *options, "--matcher", "visit", "--no-control", "--quiet", "--no-report"]
+    ) in (0, 1, 3)
     written = json.loads(Path("entropie-out/assessment.json").read_text(encoding="utf-8"))
     there = entropie.assess(
-        "events.parquet", limit=0.2, limit_name="ours", fail_on="average", title="A release", matchers=["visit"], control=False
+        "events.parquet",
+        limit=0.2,
+        limit_name="ours",
+        fail_on="average",
+        title="A release",
+        matchers=["visit"],
+        control=False,
     ).to_json()
     for document in (written, there):
         del document["provenance"], document["attacks"][0]["seconds"]
