@@ -38,7 +38,7 @@ def shown_seconds(page: Path, width: int) -> float:
 
 
 def main() -> None:
-    from entropie.report import write_report
+    from entropie.page import write_report
 
     if not DATA.exists():
         sys.exit("The check-ins of New York are not beside the project.")

@@ -64,7 +64,7 @@ class Assessment(Findings):
         files = [out / "assessment.json"]
         documents.write(files[0], self.document)
         if report:
-            from entropie.report import write_report
+            from entropie.page import write_report
 
             files.append(out / "report.html")
             write_report(self.document, files[1])
@@ -157,7 +157,7 @@ def compare(old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float = 
 
 def report(assessment: AnyAssessment, path: str | os.PathLike[str] = "report.html") -> Path:
     """Write the report of an assessment: one HTML page without script. Returns where it is."""
-    from entropie.report import write_report
+    from entropie.page import write_report
 
     write_report(_document(assessment), path)
     return Path(path)

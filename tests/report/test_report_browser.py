@@ -7,7 +7,7 @@ import re
 import pytest
 import report_documents as documents
 
-from entropie.report import render
+from entropie.page import render
 
 MEGABYTE = 1_000_000
 

@@ -15,8 +15,8 @@ import report_documents as documents
 from entropie import drawing
 from entropie.document import typed
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.report import charts, protection_charts
-from entropie.report.specs import NARROW, WIDE
+from entropie.page import charts, protection_charts
+from entropie.page.specs import NARROW, WIDE
 
 NORMAL = NormalDist()
 ALL = (

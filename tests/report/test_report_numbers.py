@@ -9,7 +9,7 @@ import report_documents as documents
 import report_marks as marks
 from real_documents import real
 
-from entropie.report import render
+from entropie.page import render
 
 CASES = {
     "plain": documents.plain,

@@ -14,7 +14,7 @@ import report_marks as marks
 
 from entropie import drawing
 from entropie.errors import InvalidInput
-from entropie.report import render
+from entropie.page import render
 
 
 @pytest.fixture(scope="module")

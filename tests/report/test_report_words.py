@@ -11,7 +11,7 @@ import report_documents as documents
 
 from entropie import drawing
 from entropie.gate.waiver import Waiver
-from entropie.report import render
+from entropie.page import render
 
 EMA = {"profile": "ema"}
 

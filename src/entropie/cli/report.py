@@ -26,7 +26,7 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     from entropie.atomic import refuse_overwriting
     from entropie.document import read
     from entropie.drawing import available
-    from entropie.report import write_report
+    from entropie.page import write_report
 
     out = out or assessment.parent / "report.html"
     refuse_overwriting([assessment], [out])

@@ -14,10 +14,10 @@ from entropie import drawing
 from entropie.atomic import replacing
 from entropie.document import Document, typed
 from entropie.errors import InvalidInput
-from entropie.report import charts, protection_charts
-from entropie.report.attackers import attackers
-from entropie.report.marks import Marked
-from entropie.report.specs import NARROW, WIDE, Spec
+from entropie.page import charts, protection_charts
+from entropie.page.attackers import attackers
+from entropie.page.marks import Marked
+from entropie.page.specs import NARROW, WIDE, Spec
 
 __all__ = ["render", "write_report"]
 
@@ -40,7 +40,7 @@ def render(document: dict[str, Any]) -> str:
     """The report on a plain `assessment.json`, checked whole."""
     whole, data, marked = typed(document), inlined(document), Marked(document)
     environment = Environment(
-        loader=PackageLoader("entropie.report"),
+        loader=PackageLoader("entropie.page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -6,7 +6,7 @@ import math
 
 from entropie.document import Document
 from entropie.drawing import BLUE, GREEN, INK, ORANGE
-from entropie.report.specs import (
+from entropie.page.specs import (
     PERCENT_LABEL,
     Rows,
     Spec,

@@ -12,8 +12,8 @@ from statistics import NormalDist
 from entropie import words
 from entropie.document import Document, ShareInterval
 from entropie.drawing import BLUE, GREEN, GREY, ORANGE
-from entropie.report.attackers import attackers
-from entropie.report.specs import (
+from entropie.page.attackers import attackers
+from entropie.page.specs import (
     NARROW,
     Rows,
     Spec,

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from entropie.report.formats import written
+from entropie.page.formats import written
 
 __all__ = ["Marked"]
 
