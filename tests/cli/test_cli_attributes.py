@@ -147,7 +147,7 @@ def test_digits_with_leading_zeros_are_not_said_to_be_cuttable(entropie, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--columns", "age,height"], "Column `height` is missing from people.csv; found: person, age, sex"),
+        (["--columns", "age,height"], "people.csv; found: person, age, sex"),
         (["--columns", "age", "--id", "region"], "a table of attributes has one row per person"),
         (["--columns", "age", "--bins", "age=many"], "Option --bins must be COLUMN=N"),
         (["--columns", "sex", "--bins", "sex=3"], "does not hold numbers only"),

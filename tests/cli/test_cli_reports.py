@@ -131,7 +131,8 @@ def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_pat
     (tmp_path / "known.csv").write_text("code,item\n0,zoo\n1,café\n")
     (tmp_path / "gap.csv").write_text("code,item\n0,zoo\n2,café\n")
     (tmp_path / "twice.csv").write_text("code,item\n0,zoo\n1,zoo\n")
-    (tmp_path / "data.xyz").write_text("code\n0\n")
+    (tmp_path / "image.csv").write_bytes(b"code\n\x00\x01\n")
+    (tmp_path / "latin.csv").write_bytes(b"place,x\nzoo,1\ncaf\xe9,2\n")
     whole = gzip.compress(visits.read_bytes())
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
     pq.write_table(pa.table({"code": list(range(6)) * 1000}), tmp_path / "whole.parquet")
@@ -140,11 +141,11 @@ def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_pat
     names, codes = ["--column", "place", *RR], ["--column", "code", *RR, "--domain", "6"]
     new = ["--dictionary", "new.csv"]
     cases = [
-        (["none.csv", *names, *new], "File none.csv does not exist; check the name."),
-        (["empty.csv", *names, *new], "File empty.csv is empty; it needs a header and at least one row."),
-        (["header.csv", *names, *new], "File header.csv has no rows; at least one is needed."),
+        (["none.csv", *names, *new], "none.csv does not exist; give a file, a folder or a quoted glob."),
+        (["empty.csv", *names, *new], "empty.csv is empty; a table needs a header and at least one row."),
+        (["header.csv", *names, *new], "header.csv has no rows; at least one is needed."),
         (["blank.csv", *names, *new], "Row 2 of column `place` is blank; fill it or leave the row out."),
-        (["ragged.csv", *names, *new], "File ragged.csv cannot be read to its end: "),
+        (["ragged.csv", *names, *new], "ragged.csv has a row with too few fields ('zoo'); mend it, every row counts here."),
         (["visits.csv", "--column", "where", *RR, *new], "Column `where` is missing from visits.csv; found: user, place, code."),
         (["visits.csv", *names, "--domain", "6"], "Column `place` must hold item codes (whole numbers from 0 to 5), it holds string;"),
         (["visits.csv", *names, "--dictionary", "known.csv"], "Row "),
@@ -152,9 +153,11 @@ def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_pat
         (["visits.csv", *names, "--dictionary", "twice.csv"], "Column `item` of twice.csv must hold different names and no blank."),
         (["outside.csv", *codes], "Row 2 of column `code` is 6, outside the domain 0 to 5."),
         (["negative.csv", *codes], "Row 2 of column `code` is -1, outside the domain 0 to 5."),
-        (["data.xyz", *codes], "File data.xyz must end in .csv, .tsv"),
-        (["cut.csv.gz", *names, *new], "File cut.csv.gz cannot be read to its end: "),
-        (["cut.parquet", *codes], "File cut.parquet cannot be read to its end: "),
+        (["image.csv", *codes], "image.csv is not text (it holds control bytes); expected CSV or TSV"),
+        (["latin.csv", *names, *new], "Column `place` of latin.csv holds text that is not UTF-8; save it as UTF-8."),
+        (["visits.csv", "--column", "Plce", *RR, *new], "Column `Plce` is missing from visits.csv; did you mean `place`? Found: user, place, code."),
+        (["cut.csv.gz", *names, *new], "cut.csv.gz ends early: its gzip stream is cut off; fetch it again."),
+        (["cut.parquet", *codes], "cut.parquet is damaged or ends early, Parquet cannot be read"),
         (["visits.csv", *names], "Give either --domain (the column holds codes) or --dictionary (it holds names)."),
         (["visits.csv", "--column", "place", *new], "Give --parameters FILE, or --mechanism with --epsilon or --theta."),
         (["visits.csv", "--column", "code", "--domain", "6", "--mechanism", "rr", "--epsilon", "-2"], "Option --epsilon"),
@@ -189,8 +192,8 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
     cases = [
         (["mixed.csv", *mine], f"Row 20001 of mixed.csv was made under parameters {other['parameters_id'][:16]}, "),
         (["outside.csv", *mine], "Row 1 of column `report` is 6, outside the domain 0 to 5."),
-        (["empty.csv", *mine], "File empty.csv is empty"),
-        (["none.csv", *mine], "File none.csv does not exist"),
+        (["empty.csv", *mine], "empty.csv is empty"),
+        (["none.csv", *mine], "none.csv does not exist"),
         (["cut.npz", *mine], "Counts file cut.npz is damaged or not a counts file."),
         (["a.csv"], "Give --parameters FILE, the parameter document the reports were made under."),
         (["a.csv", "--parameters", "none.json"], "Parameter document none.json does not exist; check the name."),

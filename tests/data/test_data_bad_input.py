@@ -81,13 +81,13 @@ def test_table_without_rows() -> None:
 def test_missing_column(write: Callable[..., Path]) -> None:
     path = write(b"user,item\na,b\n")
     assert message(path, time="when") == (
-        f"Column `when` is missing from {path}; found: user, item. Name it with --time."
+        f"Column `when` is missing from {path}; found: user, item. Name it with `time=`."
     )
 
 
 def test_no_column_looks_like_the_item(write: Callable[..., Path]) -> None:
     path = write(b"user,thing\na,b\n")
-    assert message(path) == (f"No column of {path} looks like the item; found: user, thing. Name it with --item.")
+    assert message(path) == (f"No column of {path} looks like the item; found: user, thing. Name it with `item=`.")
 
 
 def test_no_header_names_columns_by_number(write: Callable[..., Path]) -> None:

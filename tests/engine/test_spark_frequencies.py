@@ -206,9 +206,9 @@ def test_errors_that_need_no_task(spark, tmp_path):
         count_reports(frame, MECHANISMS["glh"])
     with pytest.raises(InvalidParameter, match="`partitions` must be at least 1, got 0"):
         count_reports(frame, RR, partitions=0)
-    with pytest.raises(InvalidInput, match=r"File .*none\.csv does not exist"):
+    with pytest.raises(InvalidInput, match=r"none\.csv does not exist"):
         count_files(spark, [tmp_path / "none.csv"], RR)
-    with pytest.raises(InvalidInput, match=r"Column `a` is missing from r\.csv"):
+    with pytest.raises(InvalidInput, match=r"Column `a` is missing from .*r\.csv"):
         count_files(spark, [write(tmp_path / "r.csv", RR, rows=5)], MECHANISMS["glh"])
     with pytest.raises(InvalidInput, match="The DataFrame of reports has no rows; at least one is needed"):
         count_reports(frame.limit(0), RR)

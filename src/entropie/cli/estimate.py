@@ -157,7 +157,7 @@ def _count_all(files: Sequence[Path], built: Any, items: list[int] | None) -> Co
         if file.suffix == ".npz":
             counts = counts.merge(Counts.load(file))
             continue
-        with output.progress_bar(f"counting {file.name}") as progress:
+        with output.stage(f"counting {file.name}") as progress:
             for batch in read_reports(file, built, progress):
                 built.count(batch, into=counts)
     return counts

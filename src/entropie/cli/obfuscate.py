@@ -77,8 +77,8 @@ def obfuscate(
     draw = _drawer(built, seed)
     texts = [column] if names is not None else []
     rows = 0
-    with columns.TableWriter(out) as writer, output.progress_bar("obfuscating") as progress:
-        for batch in columns.read_batches(values, [column, *keep], texts, progress):
+    with columns.TableWriter(out) as writer, output.stage("obfuscating") as progress:
+        for batch in columns.read_columns(values, [column, *keep], texts, progress):
             if names is not None:
                 codes = names.encode(batch.column(0), column, rows + 1)
             else:
@@ -128,7 +128,7 @@ def _dictionary_of(values: Path, column: str, path: Path | None) -> Dictionary |
         return None
     if path.exists():
         return Dictionary.load(path)
-    with output.progress_bar("reading items") as progress:
+    with output.stage("reading items") as progress:
         return Dictionary.collect(values, column, progress)
 
 

@@ -108,6 +108,13 @@ def progress_bar(title: str) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
+def stage(title: str) -> Iterator[Callable[[str, float], None]]:
+    """Progress of work that is one stage to whoever waits, whatever its own stages are called."""
+    with stages() as tell:
+        yield lambda stage, share: tell(title, share)
+
+
+@contextlib.contextmanager
 def stages() -> Iterator[Callable[[str, float], None]]:
     """Progress of several stages one after the other, each with its own bar on standard error."""
     with progress_bar("starting") as bar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,101 +16,48 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropie.atomic import replacing
+from entropie.data.arrow import masked, one_of
+from entropie.data.rejects import Rejects
+from entropie.data.roles import require_columns
+from entropie.data.tables import open_table
+from entropie.data.text import UNREADABLE
 from entropie.errors import InvalidInput
-
-Progress = Callable[[float], None]
-"""Called with the share of the input read so far."""
-
-CSV_BLOCK_BYTES = 16 << 20
-PARQUET_BATCH_ROWS = 1 << 20
-_CSV_ENDINGS = (".csv", ".tsv", ".txt")
-_ZIP_ENDINGS = (".gz", ".zst", ".bz2")
+from entropie.progress import Progress, silent
 
 
-def read_batches(
-    path: Path, columns: Sequence[str], texts: Sequence[str] = (), progress: Progress | None = None
-) -> Iterator[Any]:
-    """Record batches with just these columns, those in `texts` as text, the others as what they look like."""
-    if not path.exists():
-        raise InvalidInput(f"File {path} does not exist; check the name.")
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; name one CSV or Parquet file.")
-    if path.stat().st_size == 0:
-        raise InvalidInput(f"File {path} is empty; it needs a header and at least one row.")
-    batches = _parquet_batches if _is_parquet(path) else _csv_batches
+def read_columns(
+    source: object, columns: Sequence[str], texts: Sequence[str] = (), progress: Progress = silent
+) -> Iterator[pa.RecordBatch]:
+    """Batches with just these columns of any table, those in `texts` as text, the others as what they look like.
+
+    Every row counts: one that cannot be cut into fields, or a text that is not UTF-8, is refused. An empty text is
+    nothing.
+    """
+    table = open_table(source)
+    require_columns(columns, table.columns, table.name)
+    rejects = Rejects(table.name, strict=True)
     rows = 0
-    try:
-        for batch in batches(path, columns, texts, progress):
-            rows += batch.num_rows
-            if batch.num_rows:
-                yield batch
-    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, EOFError, UnicodeDecodeError) as problem:
-        said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise InvalidInput(f"File {path} cannot be read to its end: {said}") from None
+    for batch in table.select(columns, rejects, progress, inferred=[name for name in columns if name not in texts]):
+        rows += batch.num_rows
+        if batch.num_rows:
+            arrays = [
+                column.cast(pa.string()) if name in texts else column
+                for name, column in zip(columns, batch.columns, strict=True)
+            ]
+            yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), table.name)
     if rows == 0:
-        raise InvalidInput(f"File {path} has no rows; at least one is needed.")
+        raise InvalidInput(f"{table.name} has no rows; at least one is needed.")
 
 
-def _is_parquet(path: Path) -> bool:
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return True
-    endings = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _ZIP_ENDINGS]
-    if endings and endings[-1] in _CSV_ENDINGS:
-        return False
-    raise InvalidInput(f"File {path} must end in .csv, .tsv (also .gz, .zst, .bz2 after it) or .parquet.")
-
-
-def _parquet_batches(
-    path: Path, columns: Sequence[str], texts: Sequence[str], progress: Progress | None
-) -> Iterator[Any]:
-    with pq.ParquetFile(path) as file:
-        _require(path, columns, file.schema_arrow.names)
-        total, done = max(1, file.metadata.num_rows), 0
-        for batch in file.iter_batches(PARQUET_BATCH_ROWS, columns=list(columns)):
-            done += batch.num_rows
-            if progress:
-                progress(done / total)
-            yield _as_text(batch, texts)
-
-
-def _csv_batches(path: Path, columns: Sequence[str], texts: Sequence[str], progress: Progress | None) -> Iterator[Any]:
-    size = path.stat().st_size
-    separator = "\t" if ".tsv" in [suffix.lower() for suffix in path.suffixes] else ","
-    types = dict.fromkeys(texts, pa.string())
-    with pa.OSFile(str(path)) as raw:
-        stream = pa.CompressedInputStream(raw, _compression(path)) if _compression(path) else raw
-        reader = pa_csv.open_csv(
-            stream,
-            read_options=pa_csv.ReadOptions(block_size=CSV_BLOCK_BYTES),
-            parse_options=pa_csv.ParseOptions(delimiter=separator),
-            convert_options=pa_csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""]),
-        )
-        _require(path, columns, reader.schema.names)
-        for batch in reader:
-            if progress:
-                progress(min(1.0, raw.tell() / size))
-            yield batch.select(list(columns))
-
-
-def _compression(path: Path) -> str | None:
-    return {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}.get(path.suffix.lower())
-
-
-def _require(path: Path, columns: Sequence[str], found: Sequence[str]) -> None:
-    for column in columns:
-        if column not in found:
-            raise InvalidInput(f"Column `{column}` is missing from {path.name}; found: {', '.join(found)}.")
-        if list(found).count(column) > 1:
-            raise InvalidInput(f"Column `{column}` appears more than once in {path.name}; give it one name.")
-
-
-def _as_text(batch: Any, texts: Sequence[str]) -> Any:
-    names = batch.schema.names
-    columns = [
-        pc.cast(column, pa.string()) if name in texts else column
-        for name, column in zip(names, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=names)
+def checked_texts(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+    """The same columns, with nothing in place of empty texts; refuses text that is not UTF-8."""
+    arrays = list(batch.columns)
+    for place, (name, column) in enumerate(zip(batch.schema.names, arrays, strict=True)):
+        if pa.types.is_string(column.type):
+            if pc.any(pc.match_substring(column, UNREADABLE)).as_py():
+                raise InvalidInput(f"Column `{name}` of {table} holds text that is not UTF-8; save it as UTF-8.")
+            arrays[place] = masked(column, ~one_of(column, ("",)))
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def codes_of(column: Any, name: str, domain_size: int, first_row: int) -> NDArray[np.uint64]:
@@ -147,11 +94,11 @@ class Dictionary:
         return len(self.names)
 
     @classmethod
-    def collect(cls, path: Path, column: str, progress: Progress | None = None) -> Dictionary:
+    def collect(cls, path: Path, column: str, progress: Progress = silent) -> Dictionary:
         """The distinct values of a column, sorted."""
         seen = pa.array([], pa.string())
         first_row = 1
-        for batch in read_batches(path, [column], [column], progress):
+        for batch in read_columns(path, [column], [column], progress):
             _no_blank(batch.column(0), column, first_row)
             first_row += batch.num_rows
             seen = pc.unique(pa.chunked_array([seen, pc.unique(batch.column(0))]))
@@ -160,7 +107,7 @@ class Dictionary:
     @classmethod
     def load(cls, path: Path) -> Dictionary:
         """Read a dictionary file; codes must run from 0 without gaps, names must differ."""
-        batches = list(read_batches(path, ["code", "item"], ["code", "item"]))
+        batches = list(read_columns(path, ["code", "item"], ["code", "item"]))
         table = pa.Table.from_batches(batches)
         try:
             codes = pc.cast(table["code"], pa.int64()).to_numpy()

@@ -15,7 +15,7 @@ from entropie.data.encode import encode
 from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times
 from entropie.data.presets import find_preset
 from entropie.data.rejects import Rejects
-from entropie.data.roles import Role
+from entropie.data.roles import Role, require_columns
 from entropie.data.tables import Chosen, Table, normal_schema
 from entropie.data.times import seconds
 from entropie.data.traces import Traces
@@ -131,9 +131,7 @@ class _Tapped:
 def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:
     """A name for the part each further column plays; refuses columns that are missing or already have a part."""
     for column in columns:
-        if column not in table.columns:
-            found = ", ".join(table.columns[:30])
-            raise InvalidInput(f"Column `{column}` is missing from {table.name}; found: {found}.")
+        require_columns([column], table.columns, table.name)
         for role, taken in chosen.items():
             if column == taken:
                 raise InvalidInput(f"Column `{column}` of {table.name} is already the {role}; name another column.")

@@ -17,11 +17,10 @@ __all__ = ["HashedFile", "InputFile", "changed", "combined_digest", "find_files"
 
 # What a folder may hold beside the events: Spark's markers, hidden files, read-me files.
 _DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq"}
-_PACKED_SUFFIXES = {".gz", ".zst"}
-_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PACKED_SUFFIXES = {".gz", ".zst", ".bz2"}
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive (or a spreadsheet); unpack it first, or save it as CSV",
-    b"BZh": "packed with bzip2; unpack it first, or pack it with gzip or zstd",
     b"\xfd7zXZ\x00": "packed with xz; unpack it first, or pack it with gzip or zstd",
     b"ARROW1": "an Arrow file; read it with pyarrow and pass the table, or save it as Parquet",
     b"\x89HDF": "an HDF5 file; save it as CSV or Parquet",
@@ -95,13 +94,13 @@ class InputFile:
         try:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
-                raise InvalidInput(f"{path} is not an ordinary file; save the events in a file first.")
+                raise InvalidInput(f"{path} is not an ordinary file; save the table in a file first.")
             with path.open("rb") as file:
                 head = file.read(16)
         except OSError as error:
             raise _closed_to_us(path, error) from None
         if not head:
-            raise InvalidInput(f"{path} is empty; events need at least a user and an item column.")
+            raise InvalidInput(f"{path} is empty; a table needs a header and at least one row.")
         for magic, what in _FOREIGN.items():
             if head.startswith(magic):
                 raise InvalidInput(f"{path} is {what}.")
@@ -121,7 +120,7 @@ def find_files(source: str | os.PathLike[str], suffixes: frozenset[str] | None =
         files = sorted(p for p in path.rglob("*") if p.is_file() and _is_data(p.relative_to(path), suffixes))
         if not files:
             wanted = ", ".join(sorted(suffixes or _DATA_SUFFIXES))
-            raise InvalidInput(f"Folder {text} holds no file of events; looked for {wanted} (also .gz, .zst).")
+            raise InvalidInput(f"Folder {text} holds no table; looked for {wanted} (also .gz, .zst, .bz2).")
         return files
     if path.exists():
         return [path]

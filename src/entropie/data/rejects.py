@@ -17,12 +17,14 @@ _GIVE_UP_AFTER = 100_000
 class Rejects:
     """Counts of rows left out: `dirty` ones speak against the file, `excluded` ones fall to a rule.
 
-    `patient` counts do not give up by themselves: they are of a part, and only the whole can be judged.
+    `patient` counts do not give up by themselves: they are of a part, and only the whole can be judged. `strict` ones
+    refuse the first row that cannot be used, where every row must count.
     """
 
-    def __init__(self, name: str, *, patient: bool = False) -> None:
+    def __init__(self, name: str, *, patient: bool = False, strict: bool = False) -> None:
         self.name = name
         self.patient = patient
+        self.strict = strict
         self.dirty: Counter[str] = Counter()
         self.excluded: Counter[str] = Counter()
         self.first: dict[str, str] = {}
@@ -32,6 +34,8 @@ class Rejects:
         """Count rows that cannot be used; stop a hopeless file early."""
         if count == 0:
             return
+        if self.strict:
+            raise InvalidInput(f"{self.name} has a row with {reason} ({example!r}); mend it, every row counts here.")
         self.dirty[reason] += count
         if example is not None:
             self.first.setdefault(reason, example)

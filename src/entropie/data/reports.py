@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from entropie.data.columns import Progress, codes_of, read_batches
+from entropie.data.columns import codes_of, read_columns
 from entropie.errors import ParametersMismatch
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import parameters_id
+from entropie.progress import Progress, silent
 
 ID_COLUMN = "parameters"
 
@@ -32,12 +33,12 @@ def to_columns(mechanism: Mechanism, reports: Any) -> dict[str, Any]:
     return {ID_COLUMN: pc.cast(label, pa.string()), **dict(zip(names, values, strict=True))}
 
 
-def read_reports(path: Path, mechanism: Mechanism, progress: Progress | None = None) -> Iterator[Any]:
+def read_reports(path: Path, mechanism: Mechanism, progress: Progress = silent) -> Iterator[Any]:
     """Batches of reports made by `mechanism`; reports of other parameters are refused."""
     names = mechanism.report_columns
     expected = short_id(mechanism)
     first_row = 1
-    for batch in read_batches(path, [ID_COLUMN, *names], [ID_COLUMN], progress):
+    for batch in read_columns(path, [ID_COLUMN, *names], [ID_COLUMN], progress):
         label = batch.column(0)
         for other in pc.unique(label).to_pylist():
             if other != expected:

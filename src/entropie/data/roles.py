@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 
-__all__ = ["ColumnChoice", "Role", "choose_columns", "describe_choices"]
+__all__ = ["ColumnChoice", "Role", "choose_columns", "describe_choices", "missing_column", "require_columns"]
 
+_NEAR = 0.7  # as alike as `usr` and `user`, `timestmp` and `timestamp`
 Role = Literal["user", "item", "time", "rating"]
 
 # Letters and digits of the name alone, lower case; the first synonym found wins.
@@ -59,12 +61,12 @@ def choose_columns(
         if choice.column is None:
             continue
         if found.count(choice.column) > 1:
-            raise InvalidInput(f"Column `{choice.column}` appears twice in {name}; rename one of them.")
+            raise InvalidInput(f"Column `{choice.column}` appears more than once in {name}; give it one name.")
         if choice.column in taken:
             other = taken[choice.column]
             raise InvalidInput(
                 f"Column `{choice.column}` of {name} cannot be both {other} and {choice.role}; "
-                f"name another with --{choice.role}."
+                f"name another with {option(choice.role)}."
             )
         taken[choice.column] = choice.role
     return choices
@@ -80,6 +82,33 @@ def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
     return "Columns: " + ", ".join(parts) + (f"; change with {', '.join(flags)}." if flags else ".")
 
 
+def missing_column(column: str, found: Sequence[str], name: str) -> str:
+    """Say that a column is not there, which one may be meant, and which there are."""
+    plain = {_plain(other): other for other in reversed(found)}
+    near = difflib.get_close_matches(_plain(column), list(plain), 1, _NEAR)
+    if near:
+        return f"Column `{column}` is missing from {name}; did you mean `{plain[near[0]]}`? Found: {_listed(found)}."
+    return f"Column `{column}` is missing from {name}; found: {_listed(found)}."
+
+
+def require_columns(wanted: Sequence[str], found: Sequence[str], name: str) -> None:
+    """Refuse names of columns that a table does not have, or has twice."""
+    for column in wanted:
+        if column not in found:
+            raise InvalidInput(missing_column(column, found, name))
+        if list(found).count(column) > 1:
+            raise InvalidInput(f"Column `{column}` appears more than once in {name}; give it one name.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
+
+
+def _plain(name: str) -> str:
+    """Letters and digits of a name alone, lower case."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
 def _choose(
     role: Role,
     found: Sequence[str],
@@ -89,24 +118,23 @@ def _choose(
     needed: bool,
     hint: str,
 ) -> ColumnChoice:
-    listed = ", ".join(found[:30]) + (", ..." if len(found) > 30 else "")
     wanted = given.get(role)
     if wanted is not None:
         if wanted not in found:
-            raise InvalidInput(
-                f"Column `{wanted}` is missing from {name}; found: {listed}. Name it with --{role}.{hint}"
-            )
+            raise InvalidInput(f"{missing_column(wanted, found, name)} Name it with {option(role)}.{hint}")
         return ColumnChoice(role, wanted, "given")
     if preset is not None:
         column = preset.get(role)
         if column is not None and column not in found:
-            raise InvalidInput(f"Column `{column}` of the preset is missing from {name}; found: {listed}.{hint}")
+            raise InvalidInput(
+                f"Column `{column}` of the preset is missing from {name}; found: {_listed(found)}.{hint}"
+            )
         return ColumnChoice(role, column, "absent" if column is None else "preset")
     claimed = set(given.values())
-    plain = {
-        "".join(filter(str.isalnum, column.lower())): column for column in reversed(found) if column not in claimed
-    }
+    plain = {_plain(column): column for column in reversed(found) if column not in claimed}
     guess = next((plain[word] for word in _SYNONYMS[role] if word in plain), None)
     if guess is None and needed:
-        raise InvalidInput(f"No column of {name} looks like the {role}; found: {listed}. Name it with --{role}.{hint}")
+        raise InvalidInput(
+            f"No column of {name} looks like the {role}; found: {_listed(found)}. Name it with {option(role)}.{hint}"
+        )
     return ColumnChoice(role, guess, "absent" if guess is None else "guessed")

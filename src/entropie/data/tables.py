@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.arrow import absent_in, values_of
-from entropie.data.files import HashedFile, InputFile, changed, combined_digest
+from entropie.data.files import HashedFile, InputFile, changed, combined_digest, find_files
 from entropie.data.normalise import normal_type, normalise
 from entropie.data.presets import Layout, Preset, suggest_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Role
 from entropie.data.text import Dialect, find_dialect, read_text
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, InvalidParameter
 from entropie.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = [
     "normal_batch",
     "normal_schema",
     "open_files",
+    "open_table",
 ]
 
 Chosen = Mapping[Role, str]  # which column plays which role
@@ -108,14 +110,21 @@ class TextTable:
         return pa.string()
 
     def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+        """Every column is text, which is a normal type."""
+        for batch in self.select(list(columns.values()), rejects, progress):
+            yield batch.rename_columns(list(columns))
+
+    def select(
+        self, columns: Sequence[str], rejects: Rejects, progress: Progress, inferred: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Read one file after the other; each is digested as it passes."""
         total = sum(file.size for file in self._files)
         before = 0
         for file, dialect in zip(self._files, self._dialects, strict=True):
             with HashedFile(file.path) as opened:
-                for batch in read_text(file, opened, dialect, list(columns.values()), rejects):
+                for batch in read_text(file, opened, dialect, columns, rejects, inferred):
                     progress("read", (before + opened.position) / total)
-                    yield batch.rename_columns(list(columns))
+                    yield batch
                 self._digests.append((file.path.name, opened.sha256()))
             before += file.size
 
@@ -184,6 +193,14 @@ class ParquetTable:
         return self._schema.field(column).type
 
     def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+        """Cast the chosen columns to the normal types."""
+        schema = normal_schema(self, columns)
+        for batch in self.select(list(columns.values()), rejects, progress):
+            yield normal_batch(batch, columns, schema, self.name)
+
+    def select(
+        self, columns: Sequence[str], rejects: Rejects, progress: Progress, inferred: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Digest, then decode; both see the same file or the change is noticed."""
         done = 0
         for piece in self.pieces(fine=False):
@@ -215,22 +232,25 @@ class ParquetTable:
     def read(self, piece: Piece, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
         """Stream a file or some row groups of it."""
         with HashedFile(self._files[piece.file].path) as opened:
-            yield from self._read(piece, opened, columns, rejects)
+            schema = normal_schema(self, columns)
+            for batch in self._read(piece, opened, list(columns.values()), rejects):
+                yield normal_batch(batch, columns, schema, str(opened.path))
 
     def digest(self, file: int) -> tuple[str, str]:
         """Read a file for its digest."""
         return _digest(self._files[file])
 
-    def _read(self, piece: Piece, opened: HashedFile, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+    def _read(
+        self, piece: Piece, opened: HashedFile, columns: Sequence[str], rejects: Rejects
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        schema = normal_schema(self, columns)
         groups = None if piece.groups is None else list(piece.groups)
         try:
             with pq.ParquetFile(opened.path) as source:
-                for batch in source.iter_batches(_BATCH_ROWS, row_groups=groups, columns=list(columns.values())):
+                for batch in source.iter_batches(_BATCH_ROWS, row_groups=groups, columns=list(columns)):
                     rejects.accepted += batch.num_rows
-                    yield normal_batch(batch, columns, schema, str(opened.path))
+                    yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
             opened.check_unchanged()
             raise _damaged(opened.path, error) from None
@@ -266,13 +286,20 @@ class ArrowTable:
         """Pass the batches on, digesting the chosen columns."""
         schema = normal_schema(self, columns)
         self._digests = [_ColumnDigest() for _ in columns]
+        for batch in self.select(list(columns.values()), rejects, progress):
+            chosen = normal_batch(batch, columns, schema, self.name)
+            for array, digest in zip(chosen.columns, self._digests, strict=True):
+                digest.update(array)
+            yield chosen
+
+    def select(
+        self, columns: Sequence[str], rejects: Rejects, progress: Progress, inferred: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Pass the batches on."""
         try:
             for batch in self._reader:
-                chosen = normal_batch(batch, columns, schema, self.name)
-                for array, digest in zip(chosen.columns, self._digests, strict=True):
-                    digest.update(array)
-                rejects.accepted += chosen.num_rows
-                yield chosen
+                rejects.accepted += batch.num_rows
+                yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"The table cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
 
@@ -285,7 +312,20 @@ class ArrowTable:
         return ""
 
 
-def open_files(name: str, paths: Sequence[Path], preset: Preset | None, header: bool | None) -> Table:
+def open_table(source: object, name: str | None = None) -> TextTable | ParquetTable | ArrowTable:
+    """Open any table with names in its first line: a file, a folder, a pattern, or an object with a stream of Arrow."""
+    if hasattr(source, "__arrow_c_stream__"):
+        return ArrowTable(source, name)
+    if not isinstance(source, str | os.PathLike):
+        kind = type(source).__name__
+        raise InvalidParameter.of("table", "a path or an object with __arrow_c_stream__", kind)
+    path = str(os.fspath(source))
+    return open_files(path, find_files(path), None, header=True)
+
+
+def open_files(
+    name: str, paths: Sequence[Path], preset: Preset | None, header: bool | None
+) -> TextTable | ParquetTable:
     """Open files as one table; they must all be of one kind."""
     layout = None
     if preset is not None and preset.layouts:
@@ -314,7 +354,7 @@ def _files_of(preset: Preset, name: str, paths: Sequence[Path]) -> tuple[list[Pa
             if file.parquet or layout.matches_line(find_dialect(file, delimiter=layout.delimiter).first_line):
                 return [paths[0]], layout
     wanted = ", ".join(pattern for layout in preset.layouts for pattern in layout.file_names)
-    raise InvalidInput(f"{name} does not look like {preset.title}; expected {wanted} (also .gz, .zst).")
+    raise InvalidInput(f"{name} does not look like {preset.title}; expected {wanted} (also .gz, .zst, .bz2).")
 
 
 def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dialect:

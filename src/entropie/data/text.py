@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -48,7 +48,12 @@ def find_dialect(file: InputFile, *, delimiter: str | None = None, header: bool 
     blank = next(place for place, line in enumerate(lines) if line)
     lines = [line for line in lines if line]
     if delimiter is None:
-        delimiter = "\t" if ".tsv" in file.path.suffixes else _guess_delimiter(lines, file)
+        delimiter = "\t" if ".tsv" in file.path.suffixes else _guess_delimiter(lines)
+    if delimiter is None and not header:
+        raise InvalidInput(
+            f"{file.path} has one column; events need a user and an item, with {_DELIMITER_NAMES} between them."
+        )
+    delimiter = delimiter or ","  # a header and one column are a table too
     first = _fields(lines[0], delimiter)
     if header is None:
         # Names are words; a number, a time or nothing in the first line means that it is already a row.
@@ -58,9 +63,17 @@ def find_dialect(file: InputFile, *, delimiter: str | None = None, header: bool 
 
 
 def read_text(
-    file: InputFile, opened: HashedFile, dialect: Dialect, columns: Sequence[str], rejects: Rejects
+    file: InputFile,
+    opened: HashedFile,
+    dialect: Dialect,
+    columns: Sequence[str],
+    rejects: Rejects,
+    inferred: Collection[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Stream the chosen columns as text; lines that do not fit are counted, not raised."""
+    """Stream the chosen columns as text, those inferred as what their first values look like.
+
+    Lines that do not fit are told to `rejects`.
+    """
 
     def skip(row: pa_csv.InvalidRow) -> str:
         reason = "too few fields" if row.actual_columns < row.expected_columns else "too many fields"
@@ -74,6 +87,7 @@ def read_text(
     given_up: list[InvalidInput] = []
     names = [f"column {place}" for place in range(len(dialect.columns))]
     wanted = [names[dialect.columns.index(column)] for column in columns]
+    texts = [name for name, column in zip(wanted, columns, strict=True) if column not in inferred]
     try:
         reader = pa_csv.open_csv(
             pa.PythonFile(_CleanStream(open_bytes(opened, file.packing), dialect.delimiter), mode="r"),
@@ -87,7 +101,7 @@ def read_text(
                 invalid_row_handler=skip,
             ),
             convert_options=pa_csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string())
+                include_columns=wanted, column_types=dict.fromkeys(texts, pa.string()), null_values=[""]
             ),
         )
         for batch in reader:
@@ -105,11 +119,13 @@ def _first_lines(file: InputFile) -> list[str]:
     except OSError as error:
         raise _readable(error, file) from None
     if not sample.removeprefix(b"\xef\xbb\xbf").strip():
-        raise InvalidInput(f"{file.path} is empty; events need at least a user and an item column.")
+        raise InvalidInput(f"{file.path} is empty; a table needs a header and at least one row.")
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InvalidInput(f"{file.path} is UTF-16 text; save it as UTF-8.")
     if _CONTROL.search(sample):
-        raise InvalidInput(f"{file.path} is not text (it holds control bytes); expected CSV, TSV, gz, zst or Parquet.")
+        raise InvalidInput(
+            f"{file.path} is not text (it holds control bytes); expected CSV or TSV (also .gz, .zst, .bz2) or Parquet."
+        )
     text = sample.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     lines = _LINE_END.split(text)
     if len(sample) == _SAMPLE_BYTES and len(lines) > 1:
@@ -121,17 +137,13 @@ def _first_lines(file: InputFile) -> list[str]:
     return lines[:200] if any(lines[:200]) else lines
 
 
-def _guess_delimiter(lines: list[str], file: InputFile) -> str:
+def _guess_delimiter(lines: list[str]) -> str | None:
     """Take the delimiter that cuts most lines into as many fields as the first one, at least two."""
-    best, score = "", (0, 0)
+    best, score = None, (0, 0)
     for delimiter in _DELIMITERS:
         counts = [len(_fields(line, delimiter)) for line in lines]
         if counts[0] > 1 and (counts.count(counts[0]), counts[0]) > score:
             score, best = (counts.count(counts[0]), counts[0]), delimiter
-    if not best:
-        raise InvalidInput(
-            f"{file.path} has one column; events need a user and an item, with {_DELIMITER_NAMES} between them."
-        )
     return best
 
 
@@ -154,7 +166,7 @@ def _readable(error: Exception, file: InputFile) -> InvalidInput:
         )
     if "runcated" in text:
         return InvalidInput(f"{file.path} ends early: its {file.packing} stream is cut off; fetch it again.")
-    if file.packing and ("inflate" in text or "ZSTD" in text.upper()):
+    if file.packing and re.search("inflate|ZSTD|bz2", text, re.IGNORECASE):
         return InvalidInput(f"{file.path} is damaged: its {file.packing} stream cannot be unpacked; fetch it again.")
     return InvalidInput(f"{file.path} cannot be read: {text.splitlines()[0].rstrip('.')}.")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from entropie.data.files import HashedFile, InputFile, open_bytes
+from entropie.data.columns import checked_texts
+from entropie.data.rejects import Rejects
+from entropie.data.roles import require_columns
+from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.progress import silent
 
 __all__ = [
     "BANDS",
@@ -40,8 +40,6 @@ CODE_WORDS = frozenset(
 )
 """Words in a column's name that say that its digits count nothing: near codes are not alike."""
 _DROPPED_SHARE = 0.01
-_BATCH_ROWS = 1 << 17
-_BLOCK_BYTES = 1 << 22
 _TAIL = 0.01
 _STEPS = (1.0, 2.0, 5.0)
 
@@ -191,110 +189,31 @@ def read_attributes(
         if name not in names:
             raise InvalidParameter(f"{option('bins')} names column `{name}`, which is not among {option('columns')}.")
     wanted = [*names, *([id_column] if id_column else [])]
-    dropped: dict[str, int] = {}
-    digest: str | None = None
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        name = path.name
-        table, digest = _file_table(path, wanted, dropped)
-        typed = InputFile(path).parquet  # in other files all is text, here what is text is so on purpose
-    else:
-        name, typed = "the table", True
-        table = _memory_table(source, wanted)
+    opened = open_table(source)
+    name = Path(opened.name).name
+    table, dropped = _read(opened, wanted)
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
     if id_column:
         _check_one_row_each(table.column(id_column), id_column)
+    typed = not isinstance(opened, TextTable)  # in text files all is text, elsewhere what is text is so on purpose
     coded = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
-    return AttributeTable(name, digest, people, dropped, coded)
+    return AttributeTable(name, None if isinstance(opened, ArrowTable) else opened.sha256(), people, dropped, coded)
 
 
-def _file_table(path: Path, wanted: list[str], dropped: dict[str, int]) -> tuple[Any, str]:
-    if not path.exists():
-        raise InvalidInput(f"{path} does not exist; check the name.")
-    if path.is_file() and path.stat().st_size == 0:
-        raise InvalidInput(f"{path} is empty; a table needs a header and one row per person.")
-    file = InputFile(path)
-    with HashedFile(path) as opened:
-        try:
-            if file.parquet:
-                digest = opened.sha256()
-                with pq.ParquetFile(path) as source:
-                    _require(path.name, wanted, source.schema_arrow.names)
-                    schema = pa.schema([source.schema_arrow.field(column) for column in wanted])
-                    table = pa.Table.from_batches(
-                        [batch.select(wanted) for batch in source.iter_batches(_BATCH_ROWS, columns=wanted)], schema
-                    )
-                opened.check_unchanged()
-                return table, digest
-            stream = open_bytes(opened, file.packing)
-            batches = list(_text_batches(path, stream, wanted, dropped))
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
-            said = str(problem).splitlines()[0].rstrip(".") if str(problem) else type(problem).__name__
-            raise InvalidInput(f"{path} cannot be read: {said}; save it as UTF-8 CSV or as Parquet.") from None
-        schema = pa.schema([(column, pa.string()) for column in wanted])
-        table = pa.Table.from_batches(batches, schema)
-        lost = sum(dropped.values())
-        if lost > _DROPPED_SHARE * (lost + table.num_rows):
-            raise InvalidInput(
-                f"{lost} of {lost + table.num_rows} rows of {path} do not fit its header; mend the file."
-            )
-        return table, opened.sha256()
-
-
-def _text_batches(path: Path, stream: Any, wanted: list[str], dropped: dict[str, int]) -> Iterator[Any]:
-    """Chosen columns of delimited text, as text; an empty field is missing."""
-
-    def skip(row: Any) -> str:
-        reason = "too few fields" if row.actual_columns < row.expected_columns else "too many fields"
-        dropped[reason] = dropped.get(reason, 0) + 1
-        return "skip"
-
-    delimiter, header = _header(path)
-    _require(path.name, wanted, header)
-    return iter(
-        pa_csv.open_csv(
-            stream,
-            read_options=pa_csv.ReadOptions(block_size=_BLOCK_BYTES),
-            parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip),
-            convert_options=pa_csv.ConvertOptions(
-                include_columns=wanted,
-                column_types=dict.fromkeys(wanted, pa.string()),
-                strings_can_be_null=True,
-                null_values=[""],
-            ),
+def _read(opened: TextTable | ParquetTable | ArrowTable, wanted: list[str]) -> tuple[pa.Table, dict[str, int]]:
+    """The wanted columns, an empty text as nothing, and the lines that do not fit the header by reason."""
+    require_columns(wanted, opened.columns, opened.name)
+    rejects = Rejects(opened.name)
+    batches = [checked_texts(batch, opened.name) for batch in opened.select(wanted, rejects, silent)]
+    table = pa.Table.from_batches(batches, pa.schema([(column, opened.type_of(column)) for column in wanted]))
+    lost = rejects.dirty.total()
+    if lost > _DROPPED_SHARE * (lost + table.num_rows):
+        raise InvalidInput(
+            f"{lost} of {lost + table.num_rows} rows of {opened.name} do not fit its header; mend the file."
         )
-    )
-
-
-def _header(path: Path) -> tuple[str, list[str]]:
-    """The delimiter that cuts the first line most often, and the names between."""
-    file = InputFile(path)
-    with HashedFile(path) as opened:
-        head: bytes = open_bytes(opened, file.packing).read(1 << 16)
-    line = head.removeprefix(b"\xef\xbb\xbf").decode(errors="replace").splitlines()[0]
-    delimiter = max((",", "\t", ";", "|"), key=line.count)
-    return delimiter, next(csv.reader([line], delimiter=delimiter))
-
-
-def _memory_table(source: object, wanted: list[str]) -> Any:
-    try:
-        table = pa.table(source)
-    except (pa.ArrowException, TypeError, ValueError) as problem:
-        said = str(problem).splitlines()[0].rstrip(".")
-        raise InvalidInput(f"The table cannot be read as Arrow: {said}.") from None
-    _require("the table", wanted, table.column_names)
-    return table.select(wanted)
-
-
-def _require(name: str, wanted: Sequence[str], found: Sequence[str]) -> None:
-    listed = ", ".join(found[:30]) + (", ..." if len(found) > 30 else "")
-    for column in wanted:
-        if column not in found:
-            raise InvalidInput(f"Column `{column}` is missing from {name}; found: {listed}.")
-        if list(found).count(column) > 1:
-            raise InvalidInput(f"Column `{column}` appears more than once in {name}; give it one name.")
+    return table, dict(rejects.dirty)
 
 
 def _check_one_row_each(ids: Any, name: str) -> None:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from entropie.data.columns import PARQUET_BATCH_ROWS, codes_of, read_batches
+from entropie.data.columns import codes_of, read_columns
 from entropie.data.reports import ID_COLUMN, read_reports, short_id
 from entropie.engine.spark.session import failures
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch
@@ -96,7 +96,7 @@ def count_files(
     cores = spark.sparkContext.defaultParallelism
     parts: list[Part] = []
     for path in paths:
-        next(read_batches(path, columns, [ID_COLUMN]))
+        next(read_columns(path, columns, [ID_COLUMN]))
         parts += parts_of(path.absolute(), _PARTS_PER_CORE * cores, ROWS_AT_ONCE)
     numbers = spark.range(0, len(parts), 1, len(parts))
     return _gathered(numbers, _counter_of_parts(to_document(mechanism), empty.items, parts), empty, "The set of files")
@@ -202,7 +202,7 @@ def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
     columns = [ID_COLUMN, *mechanism.report_columns]
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(PARQUET_BATCH_ROWS, row_groups=list(part.groups), columns=columns):
+            for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=list(part.groups), columns=columns):
                 label = pc.cast(batch.column(0), pa.string())
                 arrays = [label, *(batch.column(name) for name in columns[1:])]
                 whole = pa.RecordBatch.from_arrays(arrays, names=columns)
