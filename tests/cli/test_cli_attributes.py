@@ -148,6 +148,7 @@ def test_digits_with_leading_zeros_are_not_said_to_be_cuttable(entropie, tmp_pat
     ("arguments", "words"),
     [
         (["--columns", "age,height"], "people.csv; found: person, age, sex"),
+        (["--columns", "age,icome"], "people.csv; did you mean `income`? Found: person, age, sex, region, income."),
         (["--columns", "age", "--id", "region"], "a table of attributes has one row per person"),
         (["--columns", "age", "--bins", "age=many"], "Option --bins must be COLUMN=N"),
         (["--columns", "sex", "--bins", "sex=3"], "does not hold numbers only"),
