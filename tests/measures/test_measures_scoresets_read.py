@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from entropie.data.scoresets import ScoreLists, ScoreMatrix, read_scores
@@ -26,11 +27,12 @@ def test_matrix_with_ids(tmp_path: Path, delimiter: str) -> None:
     assert (found.users, found.failed) == (4, 0)
 
 
-def test_byte_order_mark_windows_lines_quotes_and_gzip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("packing", ["gzip", "bz2", "zstd", None])
+def test_byte_order_mark_windows_lines_quotes_and_packing(tmp_path: Path, packing: str | None) -> None:
     text = '\ufeffid,"a, the first",b\r\n"a, the first",1,2\r\nb,3,4\r\n'
-    with gzip.open(tmp_path / "m.csv.gz", "wt", encoding="utf-8", newline="") as out:
-        out.write(text)
-    found = read_scores(tmp_path / "m.csv.gz")
+    with pa.output_stream(str(tmp_path / "m.csv"), compression=packing) as out:
+        out.write(text.encode())
+    found = read_scores(tmp_path / "m.csv")
     assert isinstance(found, ScoreMatrix)
     assert found.scores.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert found.probe_users.tolist() == found.reference_users.tolist() == [0, 1]
@@ -188,7 +190,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "row of subject ids"),
+        ("", "is empty; a table needs a header"),
         (",a,b\n", "no scores below"),
         (",a,b\na,1\n", "Line 2 of m.csv has 2 cells, but the first row has 3"),
         (",a,b\na,1,two\n", "Line 2 of m.csv holds something that is not a number"),

@@ -13,9 +13,8 @@ Three shapes are read:
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import os
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,11 @@ from typing import IO, Literal
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropie.data.files import InputFile
+from entropie.data.text import guess_delimiter
 from entropie.errors import InvalidInput, InvalidParameter
 
 __all__ = ["FAILED_SCORE", "FailedRule", "ScoreKind", "ScoreLists", "ScoreMatrix", "read_scores"]
@@ -140,9 +142,11 @@ def _usable(
 
 
 def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+    """Open a text, packed or not, as every table is opened."""
+    packing = InputFile(path).packing
+    plain = pa.OSFile(str(path))
+    stream = plain if packing is None else pa.CompressedInputStream(plain, packing)
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
 
 def _numbers(words: list[str], where: str) -> NDArray[np.float64]:
@@ -175,7 +179,7 @@ def _text_lines(lines: IO[str], path: Path) -> Iterator[str]:
             if len(line) > LONGEST_LINE:
                 raise InvalidInput(f"File {path.name} has a line of more than {LONGEST_LINE} characters; not scores.")
             yield line
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (UnicodeDecodeError, OSError) as error:
         raise InvalidInput(f"File {path.name} cannot be read as text ({error}).") from None
 
 
@@ -184,7 +188,7 @@ def _read_matrix(path: Path) -> tuple[NDArray[np.float64], list[str], list[str]]
     with _open_text(path) as handle:
         lines = _text_lines(handle, path)
         first = next(lines, "")
-        delimiter = max(",;\t", key=first.count)
+        delimiter = guess_delimiter([first], ",\t;|") or ","
         references = [word.strip() for word in next(_rows(iter([first]), delimiter, path), [])][1:]
         if not references:
             raise InvalidInput(f"File {path.name} must begin with a row of subject ids (the first cell is ignored).")

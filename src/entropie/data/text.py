@@ -16,7 +16,7 @@ from entropie.data.files import HashedFile, InputFile, open_bytes
 from entropie.data.rejects import Rejects
 from entropie.errors import InvalidInput
 
-__all__ = ["UNREADABLE", "Dialect", "find_dialect", "read_text"]
+__all__ = ["UNREADABLE", "Dialect", "find_dialect", "guess_delimiter", "read_text"]
 
 # A line longer than this is no row of events; with it memory stays bounded whatever a packed file unfolds to.
 LINE_LIMIT_BYTES = 1 << 22
@@ -48,7 +48,7 @@ def find_dialect(file: InputFile, *, delimiter: str | None = None, header: bool 
     blank = next(place for place, line in enumerate(lines) if line)
     lines = [line for line in lines if line]
     if delimiter is None:
-        delimiter = "\t" if ".tsv" in file.path.suffixes else _guess_delimiter(lines)
+        delimiter = "\t" if ".tsv" in file.path.suffixes else guess_delimiter(lines)
     if delimiter is None and not header:
         raise InvalidInput(
             f"{file.path} has one column; events need a user and an item, with {_DELIMITER_NAMES} between them."
@@ -137,10 +137,10 @@ def _first_lines(file: InputFile) -> list[str]:
     return lines[:200] if any(lines[:200]) else lines
 
 
-def _guess_delimiter(lines: list[str]) -> str | None:
+def guess_delimiter(lines: Sequence[str], among: Sequence[str] = _DELIMITERS) -> str | None:
     """Take the delimiter that cuts most lines into as many fields as the first one, at least two."""
     best, score = None, (0, 0)
-    for delimiter in _DELIMITERS:
+    for delimiter in among:
         counts = [len(_fields(line, delimiter)) for line in lines]
         if counts[0] > 1 and (counts.count(counts[0]), counts[0]) > score:
             score, best = (counts.count(counts[0]), counts[0]), delimiter
