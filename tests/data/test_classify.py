@@ -63,12 +63,10 @@ def naive_iso(text: str) -> int | str:
             zone, clock = ending[1], clock[: ending.start()]
         if not re.fullmatch(r"\d{1,2}(:\d{1,2}(:\d{1,2}(\.\d*)?)?)?", clock.rstrip(" "), re.ASCII):
             return "unreadable time"
-    parts = re.split(r"[-/\\ ]", date)
-    if [bool(re.fullmatch(rf"\d{{1,{n}}}", part, re.ASCII)) for n, part in zip((5, 2, 2), parts, strict=False)] != [
-        True
-    ] * 3:
+    parts = re.fullmatch(r"(\d{1,5})[-/\\ ](\d{1,2})[-/\\ ](\d{1,2})", date, re.ASCII)
+    if parts is None:
         return "unreadable time"
-    year, month, day = map(int, parts)
+    year, month, day = map(int, parts.groups())
     return naive_instant(year, month, day, clock.rstrip(" ") or "0", zone)
 
 
@@ -263,6 +261,9 @@ ODD = {
         **dict.fromkeys(["Tue Apr 03 24:00:07 +0000 2012", "Tue Apr 03 25:00:00 +0000 2012"], "unreadable time"),
         **dict.fromkeys(["Xyz Apr 03 18:00:07 +0000 2012", "Tue Xyz 03 18:00:07 +0000 2012"], "unreadable time"),
         **dict.fromkeys(["Tue Apr 03 18:00:07 2012", "Tue Apr 03 18:00:07 0000 2012", "nan"], "unreadable time"),
+        **dict.fromkeys(["Tue Apr 03 18-00:07 +0000 2012", "Tue Apr 03 18:00:07 *0000 2012"], "unreadable time"),
+        **dict.fromkeys(["Tue Apr 03 1x:00:07 +0000 2012", "Tue Apr 03_18:00:07 +0000 2012"], "unreadable time"),
+        "tue Apr 03 18:00:07 +0000 2012": 1333476007,
         **dict.fromkeys(["Tue Apr 003 18:00:07 +0000 2012", "Tue Apr 00 18:00:07 +0000 2012"], "unreadable time"),
         **dict.fromkeys(["", "None"], "missing time"),
     },

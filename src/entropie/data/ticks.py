@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -33,10 +34,16 @@ _ISO = (
     rf" *(?:Z|UTC|GMT|{_ZONE})?)?$"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY = (
-    rf"(?i)^(?:mon|tue|wed|thu|fri|sat|sun) +(?P<name>{'|'.join(_MONTHS)}) +(?P<day>\d{{1,2}}) "
+    rf"(?i)^(?:{'|'.join(_DAYS)}) +(?P<name>{'|'.join(_MONTHS)}) +(?P<day>\d{{1,2}}) "
     rf"+(?P<hour>\d{{1,2}}):(?P<minute>\d{{1,2}}):(?P<second>\d{{1,2}}) +{_ZONE} +(?P<year>\d{{1,4}})$"
 )
+_PLAIN_WEEKDAY = b"Tue Apr 03 18:00:07 +0000 2012"
+_PLAIN_LETTERS = np.frombuffer(_PLAIN_WEEKDAY, np.uint8)
+_DIGITS = [place for place, letter in enumerate(_PLAIN_WEEKDAY) if chr(letter).isdigit()]
+_MARKS = [place for place, letter in enumerate(_PLAIN_WEEKDAY) if chr(letter) in " :"]
+_SIGN = _PLAIN_WEEKDAY.index(b"+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,36 @@ def _plain_ticks(texts: pa.Array, time: TimeFormat) -> NDArray[np.int64] | None:
             instants = _cast(texts, pa.timestamp("us", zone))
             if instants is not None:
                 return values_of(instants.cast(pa.int64())).astype(np.int64)
-    return None
+    return _plain_weekdays(texts) if time.name == "weekday" else None
+
+
+def _plain_weekdays(texts: pa.Array) -> NDArray[np.int64] | None:
+    """Read texts that all look like `Tue Apr 03 18:00:07 +0000 2012` to the letter: every part has its place."""
+    _, ends, data = texts.buffers()
+    bounds = np.frombuffer(ends, np.int32, len(texts) + 1, 4 * texts.offset) if len(texts) else np.zeros(1, np.int32)
+    if texts.null_count or not len(texts) or (np.diff(bounds) != len(_PLAIN_WEEKDAY)).any():
+        return None
+    letters = np.frombuffer(data, np.uint8, bounds[-1] - bounds[0], bounds[0]).reshape(len(texts), -1)
+    digits = letters[:, _DIGITS] - np.uint8(ord("0"))
+    named = {place: letters[:, place : place + 3].astype(np.int64) @ (1 << 16, 1 << 8, 1) for place in (0, 4)}
+    plain = (digits <= 9).all() and (letters[:, _MARKS] == _PLAIN_LETTERS[_MARKS]).all()
+    plain &= np.isin(letters[:, _SIGN], (ord("+"), ord("-"))).all() and np.isin(named[0], _codes(_DAYS)).all()
+    if not plain or not np.isin(named[4], _codes(_MONTHS)).all():
+        return None
+    order = np.argsort(_codes(_MONTHS))
+    month = order[np.searchsorted(_codes(_MONTHS)[order], named[4])] + 1
+    day, hour, minute, second, zone_hours, zone_minutes, century, year = (
+        digits[:, 2 * pair].astype(np.int64) * 10 + digits[:, 2 * pair + 1] for pair in range(8)
+    )
+    zone = 3600 * zone_hours + 60 * zone_minutes
+    east = np.where(letters[:, _SIGN] == ord("-"), -zone, zone)
+    ticks, readable = _instants((100 * century + year, month, day), (hour, minute, second), 0 * day, east)
+    return ticks if readable.all() else None
+
+
+def _codes(words: Sequence[str]) -> NDArray[np.int64]:
+    """Three letters as a number, the first one large."""
+    return np.array([int.from_bytes(word.title().encode(), "big") for word in words], np.int64)
 
 
 def _cast(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
@@ -182,10 +218,23 @@ def _calendar_ticks(texts: pa.Array, pattern: str) -> tuple[NDArray[np.int64], N
     fraction = number("fraction", 6)
     zone = 3600 * number("zone_hours") + 60 * number("zone_minutes") + number("zone_seconds")
     east = np.where(one_of(pc.struct_field(parts, "sign"), ("-",)), -zone, zone)
+    ticks, readable = _instants((year, month, day), (hour, minute, second), fraction, east)
+    readable &= ~absent_in(parts)
+    return np.where(readable, ticks, 0), readable
+
+
+_Whole = NDArray[np.int64]
+
+
+def _instants(
+    date: tuple[_Whole, _Whole, _Whole], clock: tuple[_Whole, _Whole, _Whole], fraction: _Whole, east: _Whole
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Microseconds since 1970 of dates and times so many seconds east of Greenwich, and which there are."""
+    (year, month, day), (hour, minute, second) = date, clock
     first = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
     days, length = first.astype("datetime64[D]"), (first + 1).astype("datetime64[D]") - first.astype("datetime64[D]")
     midnight = (hour == 24) & (minute == 0) & (second == 0) & (fraction == 0)
-    readable = ~absent_in(parts) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= length.astype(np.int64))
+    readable = (month >= 1) & (month <= 12) & (day >= 1) & (day <= length.astype(np.int64))
     readable &= ((hour < 24) | midnight) & (minute < 60) & (second < 60)
     seconds = 86400 * (days.astype(np.int64) + day - 1) + 3600 * hour + 60 * minute + second - east
-    return np.where(readable, 10**6 * seconds + fraction, 0), readable
+    return 10**6 * seconds + fraction, readable
