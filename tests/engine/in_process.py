@@ -70,6 +70,9 @@ class Frame:
 
         return [Row(**row) for batches in self.partitions for batch in batches for row in batch.to_pylist()]
 
+    def limit(self, rows: int) -> Frame:
+        return self._of([[batch.slice(0, rows)] for batches in self.partitions[:1] for batch in batches[:1]])
+
     def count(self) -> int:
         return len(self.collect())
 

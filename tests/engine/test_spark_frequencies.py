@@ -198,8 +198,8 @@ def test_a_function_outside_the_hash_family_gets_the_local_sentence(here):
     assert str(found.value) == str(local.value)
 
 
-def test_errors_that_need_no_task(spark, tmp_path):
-    frame = frame_of(spark, table_of(RR, 5))
+def test_errors_that_need_no_task(here, tmp_path):
+    frame = frame_of(here, table_of(RR, 5))
     with pytest.raises(
         InvalidInput, match="Column `a` must be in the DataFrame of reports once; found: parameters, report"
     ):
@@ -207,9 +207,9 @@ def test_errors_that_need_no_task(spark, tmp_path):
     with pytest.raises(InvalidParameter, match="`partitions` must be at least 1, got 0"):
         count_reports(frame, RR, partitions=0)
     with pytest.raises(InvalidInput, match=r"none\.csv does not exist"):
-        count_files(spark, [tmp_path / "none.csv"], RR)
+        count_files(here, [tmp_path / "none.csv"], RR)
     with pytest.raises(InvalidInput, match=r"Column `a` is missing from .*r\.csv"):
-        count_files(spark, [write(tmp_path / "r.csv", RR, rows=5)], MECHANISMS["glh"])
+        count_files(here, [write(tmp_path / "r.csv", RR, rows=5)], MECHANISMS["glh"])
     with pytest.raises(InvalidInput, match="The DataFrame of reports has no rows; at least one is needed"):
         count_reports(frame.limit(0), RR)
 
