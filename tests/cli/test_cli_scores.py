@@ -244,7 +244,7 @@ def bad_inputs(folder: Path) -> list[tuple[list[str], str]]:
         (text("infinite.csv", ",a,b\na,1,2\nb,inf,1\n"), "infinite"),
         (text("strangers.csv", ",a,b\nc,1,2\nd,2,1\n"), "the same subject ids"),
         (text("alone.csv", ",a\na,1\n"), "comparisons between subjects"),
-        ([*text("empty.txt", ""), "good.txt"], "empty.txt holds no scores"),
+        ([*text("empty.txt", ""), "good.txt"], "empty.txt is empty"),
         ([*text("words.txt", "1\ntwo\n"), "good.txt"], "Line 2 of words.txt"),
         (["failed.txt", "good.txt"], "2 of 5 scores are -1 or blank"),
         (["failed.txt", "good.txt", "--failed", "drop"], "got 0 and 3"),

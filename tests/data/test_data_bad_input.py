@@ -270,7 +270,7 @@ def test_not_utf8(write: Callable[..., Path]) -> None:
     path = write("user,item\nAnaïs,café\nBob,pub\n".encode("latin-1"))
     assert message(path) == (
         f"1 of 2 rows of {path} (50.00%) cannot be used (not UTF-8: 1), more than the limit of 1.00%; convert it to "
-        "UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`), or raise --max-dirty-share."
+        "UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`), or raise `max_dirty_share=`."
     )
     assert read(path, max_dirty_share=0.5).user_ids.to_pylist() == ["Bob"]
 

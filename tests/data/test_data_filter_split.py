@@ -34,7 +34,7 @@ def as_lists(traces: Traces) -> list[list[int]]:
 def test_active_users(lists: list[list[int]], least: int) -> None:
     kept = [items for items in lists if len(items) >= least]
     if not kept:
-        with pytest.raises(InvalidInput, match="lower --min-events"):
+        with pytest.raises(InvalidInput, match="lower `min_events=` to"):
             keep_active_users(make(lists), least)
         return
     selection = keep_active_users(make(lists), least)

@@ -47,7 +47,7 @@ def test_distances_are_turned_round(tmp_path: Path) -> None:
 
 def test_failed_scores_are_named_and_handled_as_asked(tmp_path: Path) -> None:
     path = matrix(tmp_path / "m.csv", ",a,b\na,5,-1\nb,,9\n")
-    with pytest.raises(InvalidInput, match=r"2 of 4 scores are -1 or blank.*--failed drop.*lowest.*keep"):
+    with pytest.raises(InvalidInput, match=r"2 of 4 scores are -1 or blank.*`failed=` drop.*lowest.*keep"):
         read_scores(path)
     dropped, lowest = read_scores(path, failed="drop"), read_scores(path, failed="lowest")
     assert isinstance(dropped, ScoreMatrix)

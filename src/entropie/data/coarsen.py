@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.grid import MapGrid
 from entropie.data.traces import Traces, cut_runs
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 
 __all__ = [
     "NOWHERE",
@@ -116,7 +116,9 @@ def time_units(traces: Traces, unit: TimeUnit) -> NDArray[np.int64]:
     if unit not in TIME_UNITS:
         raise InvalidParameter.of("unit", f"one of {', '.join(TIME_UNITS)}", unit)
     if traces.times is None:
-        raise InvalidInput("Times cannot be coarsened, only the order of events is known; name a column with --time.")
+        raise InvalidInput(
+            f"Times cannot be coarsened, only the order of events is known; name a column with {option('time')}."
+        )
     length = TIME_UNITS[unit]
     shift = _FIRST_MONDAY if unit == "week" else 0
     return np.asarray((traces.times - shift) // length * length + shift, np.int64)

@@ -21,7 +21,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import open_table
 from entropie.data.text import UNREADABLE
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 from entropie.progress import Progress, silent
 
 
@@ -66,7 +66,7 @@ def codes_of(column: Any, name: str, domain_size: int, first_row: int) -> NDArra
     if not pa.types.is_integer(column.type):
         raise InvalidInput(
             f"Column `{name}` must hold item codes (whole numbers from 0 to {domain_size - 1}), "
-            f"it holds {column.type}; give item names with --dictionary."
+            f"it holds {column.type}; give item names with {option('dictionary')}."
         )
     values = column.to_numpy(zero_copy_only=False)
     outside = (values < 0) | (values >= domain_size) if values.dtype.kind == "i" else values >= domain_size

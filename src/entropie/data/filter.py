@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 
 __all__ = ["Selection", "keep_active_users", "keep_used_items", "nobody_active", "sample_users", "user_hashes"]
 
@@ -39,7 +39,9 @@ def keep_active_users(traces: Traces, min_events: int = 10) -> Selection:
 
 def nobody_active(min_events: int, most: int) -> InvalidInput:
     """The error for people none of whom has enough events."""
-    return InvalidInput(f"No user has {min_events} events (the most is {most}); lower --min-events to {most} or less.")
+    return InvalidInput(
+        f"No user has {min_events} events (the most is {most}); lower {option('min_events')} to {most} or less."
+    )
 
 
 def sample_users(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.roles import Role
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 
 __all__ = ["normal_type", "normalise", "timestamp_unit"]
 
@@ -38,7 +38,7 @@ def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.Dat
     if text or (is_id and (types.is_boolean(kind) or types.is_decimal(kind) or _is_bytes(kind))):
         return pa.large_string() if types.is_large_string(kind) else pa.string()
     rule = _ID_RULE if is_id else _TIME_RULE if role == "time" else _RATING_RULE
-    raise InvalidInput(f"Column `{column}` of {name} has type {kind}; {rule}. Name another with --{role}.")
+    raise InvalidInput(f"Column `{column}` of {name} has type {kind}; {rule}. Name another with {option(role)}.")
 
 
 def normalise(array: pa.Array, role: Role, target: pa.DataType, column: str, name: str) -> pa.Array:

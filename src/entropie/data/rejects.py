@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 
 __all__ = ["NOT_UTF8", "Rejects"]
 
@@ -57,7 +57,7 @@ class Rejects:
             raise InvalidInput(
                 f"{dirty:,} of {rows:,} rows of {self.name} ({dirty / rows:.2%}) cannot be used "
                 f"({self.summary()}), more than the limit of {limit:.2%}; "
-                f"{self._remedy()}, or raise --max-dirty-share."
+                f"{self._remedy()}, or raise {option('max_dirty_share')}."
             )
 
     def _remedy(self) -> str:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from entropie.data.files import InputFile
 from entropie.data.text import guess_delimiter
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 
 __all__ = ["FAILED_SCORE", "FailedRule", "ScoreKind", "ScoreLists", "ScoreMatrix", "read_scores"]
 
@@ -128,10 +128,12 @@ def _usable(
     if failed == "refuse" and count:
         raise InvalidInput(
             f"{count} of {scores.size} scores are {failed_score:g} or blank, which marks a failed comparison; "
-            f"say --failed drop, lowest (a non-match) or keep (an ordinary score)."
+            f"say {option('failed')} drop, lowest (a non-match) or keep (an ordinary score)."
         )
     if failed == "keep" and blank.any():
-        raise InvalidInput(f"{int(blank.sum())} scores are blank and cannot be kept; say --failed drop or lowest.")
+        raise InvalidInput(
+            f"{int(blank.sum())} scores are blank and cannot be kept; say {option('failed')} drop or lowest."
+        )
     if failed == "drop":
         closer[failures] = np.nan
     if failed == "lowest" and count < scores.size:

@@ -20,7 +20,7 @@ from entropie.data.presets import Layout, Preset, suggest_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Role
 from entropie.data.text import Dialect, find_dialect, read_text
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.progress import Progress
 
 if TYPE_CHECKING:
@@ -364,7 +364,8 @@ def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dia
     if not layout.header and len(found.columns) != len(layout.columns):
         raise InvalidInput(
             f"{file.path} has {len(found.columns)} columns, the preset's file has {len(layout.columns)} "
-            f"({', '.join(layout.columns)}); name the columns with --user, --item, --time instead of --preset."
+            f"({', '.join(layout.columns)}); name the columns with {option('user')}, "
+            f"{option('item')} and {option('time')} instead of {option('preset')}."
         )
     columns = found.columns if layout.header else layout.columns
     return Dialect(layout.delimiter, layout.header, columns, found.first_line, found.skip_lines, layout.quoted)
