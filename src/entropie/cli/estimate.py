@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.engine import check_engine, engine_options, session
-from entropie.cli.options import COUNT, FILE, dictionary_option, json_option, load_parameters, parameters_option
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    SHARE,
+    Command,
+    dictionary_option,
+    json_option,
+    load_parameters,
+    option,
+    options_of,
+    parameters_option,
+)
+from entropie.request import Run
 from entropie.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
@@ -20,16 +31,16 @@ if TYPE_CHECKING:
     from entropie.estimation.estimates import Estimates
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("reports", nargs=-1, required=True)
 @parameters_option
 @dictionary_option
-@click.option("--item", "items", multiple=True, metavar="I", help="Estimate this item only. May be repeated.")
-@click.option("--out", type=FILE, metavar="FILE", help="Write all estimates (.csv or .parquet).")
-@click.option("--save-counts", type=FILE, metavar="FILE", help="Write the counts (.npz), to be merged later.")
-@click.option("--top", type=COUNT, default=20, show_default=True, metavar="N", help="Largest estimates to show.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
-@engine_options
+@option("--item", "items", multiple=True, metavar="I", group="Input", help="Estimate this item only; repeatable.")
+@option("--out", type=FILE, metavar="FILE", group="Output", help="Write all estimates (.csv or .parquet).")
+@option("--save-counts", type=FILE, metavar="FILE", group="Output", help="Write the counts (.npz), to be merged later.")
+@option("--top", type=COUNT, default=20, metavar="N", group="Output", help="Largest estimates to show. [20]")
+@option("--level", type=SHARE, default=0.95, metavar="SHARE", group="Output", help="Confidence level. [0.95]")
+@options_of(Run, without=("seed", "threads", "memory"))
 @json_option
 def estimate(
     reports: tuple[str, ...],
@@ -40,18 +51,20 @@ def estimate(
     save_counts: Path | None,
     top: int,
     level: float,
-    engine: str,
+    engine: str | None,
     master: str | None,
     as_json: bool,
 ) -> None:
-    """Estimate the distribution of items from reports, with intervals.
+    """How many people have each item? Estimated from reports, with intervals.
 
     REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up. On Spark a file
     must have the same path on every machine; Parquet may also lie where only Spark reads it (s3a://, hdfs://, ...).
 
     \b
-    entropie estimate reports.parquet --parameters reports.parquet.parameters.json --dictionary places.csv
-    entropie estimate s3a://bucket/reports --parameters p.json --engine spark --master spark://host:7077
+    entropie estimate reports.parquet --dictionary places.csv \\
+        --parameters reports.parquet.parameters.json
+    entropie estimate s3a://bucket/reports --parameters p.json \\
+        --engine spark --master spark://host:7077
     """
     from entropie.atomic import refuse_overwriting
     from entropie.data.columns import Dictionary
@@ -59,10 +72,10 @@ def estimate(
     from entropie.estimation.estimates import estimate as estimate_from
     from entropie.mechanisms.parameters import parameters_id
 
-    check_engine(engine, master)
+    _check_engine(engine, master)
     files = [Path(name) for name in reports if not _is_remote(name)]
     remote = [name for name in reports if _is_remote(name)]
-    if remote and engine == "local":
+    if remote and engine != "spark":
         raise InvalidInput(f"{remote[0]} is not a file of this machine; read it with --engine spark.")
     if len({*(path.resolve() for path in files), *remote}) < len(reports):
         raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
@@ -105,6 +118,18 @@ def estimate(
     click.echo(_estimates_text(estimates, view, built, threshold, significant, level, out))
 
 
+def _check_engine(engine: str | None, master: str | None) -> None:
+    """A master goes with Spark, and Spark with a master and all that it needs."""
+    from entropie.errors import InvalidParameter
+
+    if (engine == "spark") != (master is not None):
+        raise InvalidParameter("Give --master URL with --engine spark, and only there.")
+    if master is not None:
+        from entropie.engine.spark.session import require
+
+        require()
+
+
 def _codes_of_items(items: tuple[str, ...], names: Dictionary | None, domain_size: int) -> list[int] | None:
     from entropie.errors import InvalidParameter
 
@@ -128,7 +153,7 @@ def _is_remote(name: str) -> bool:
 
 def _count_on(master: str, files: list[Path], remote: list[str], built: Any, items: list[int] | None) -> Counts:
     """Count on a cluster; counts saved earlier are added here."""
-    from entropie.engine.spark.session import failures
+    from entropie.engine.spark.session import connect, failures
 
     saved = [file for file in files if file.suffix == ".npz"]
     counts = _count_all(saved, built, items)
@@ -136,7 +161,8 @@ def _count_on(master: str, files: list[Path], remote: list[str], built: Any, ite
         return counts
     from entropie.engine.spark.frequencies import count_files, count_reports
 
-    with session(master) as spark:
+    spark = connect(master)
+    try:
         tables = [file for file in files if file.suffix != ".npz"]
         if tables:
             counts = counts.merge(count_files(spark, tables, built, items=items))
@@ -144,6 +170,8 @@ def _count_on(master: str, files: list[Path], remote: list[str], built: Any, ite
             with failures(spark):
                 reports = spark.read.parquet(name)
             counts = counts.merge(count_reports(reports, built, items=items))
+    finally:
+        spark.stop()
     return counts
 
 
@@ -212,7 +240,7 @@ def _estimates_text(
     level: float,
     out: Path | None,
 ) -> str:
-    headers = ["item", "share", f"{level * 100:g} % interval", "above noise"]
+    headers = ["item", "share", f"{level * 100:g} % CI", "above noise"]
     rows = [
         [
             str(row.get("item", row["code"])),
@@ -223,10 +251,10 @@ def _estimates_text(
         for row in view
     ]
     meaning = (
-        f"Shares of all reports, corrected for the noise; single estimates may be negative and need not sum to 100 %. "
+        f"Shares of all reports, corrected for the noise; estimates may be negative and need not sum to 100 %. "
         f"{output.count(significant)} of {output.count(len(estimates.counts))} items stand out from noise: an item "
         f"that nobody has reaches {output.percent(min(1.0, threshold))} with probability at most 5 %, over all items. "
-        f"The intervals speak of one item at a time."
+        f"Each interval is for one item at a time."
     )
     lines = [
         f"{output.count(estimates.reports)} reports, theta {output.number(built.theta)}; {len(rows)} largest shares",

@@ -53,7 +53,7 @@ def guarantee(
     """Say what a mechanism guarantees, whatever the data and whatever the attacker knows.
 
     \b
-    entropie guarantee --mechanism rr --domain 10500393 --users 1370637 --epsilon 12.72
+    entropie guarantee --mechanism rr --domain 10.5M --users 1.37M --epsilon 12.72
     """
     if options["mechanism"] is None:
         raise click.UsageError("Missing option '--mechanism'. Choose from: rr, glh.")

@@ -13,11 +13,13 @@ from entropie.cli import output
 from entropie.cli.options import (
     COUNT,
     FILE,
+    Command,
     build_mechanism,
     dictionary_option,
     json_option,
     load_parameters,
     mechanism_options,
+    option,
     parameters_option,
 )
 
@@ -27,16 +29,16 @@ if TYPE_CHECKING:
     from entropie.data.columns import Dictionary
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("values", type=FILE)
-@click.option("--column", required=True, metavar="C", help="Column that holds the items.")
-@click.option("--out", type=FILE, required=True, metavar="FILE", help="Reports to write (.csv or .parquet).")
+@option("--column", required=True, metavar="C", group="Input", help="Column that holds the items.")
+@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv, .parquet).")
 @parameters_option
 @mechanism_options
-@click.option("--domain", type=COUNT, metavar="K", help="How many items there are, when --column holds codes 0 to K-1.")
+@option("--domain", type=COUNT, metavar="K", group="Mechanism", help="Number of items, where they are codes 0 to K-1.")
 @dictionary_option
-@click.option("--keep", multiple=True, metavar="C", help="Column to carry over unchanged. May be repeated.")
-@click.option("--seed", type=COUNT, metavar="S", help="Simulate with this seed. Such reports protect nobody.")
+@option("--keep", multiple=True, metavar="C", group="Output", help="Column to keep unchanged; repeatable.")
+@option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
 @json_option
 def obfuscate(
     values: Path,
@@ -49,7 +51,7 @@ def obfuscate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Turn a column of items into reports, row by row.
+    """Send a column of items through a mechanism, row by row.
 
     The parameters come from a document (--parameters) or from the mechanism options; in the second case the document
     is written beside the reports, as OUT.parameters.json, for `estimate`.
@@ -107,11 +109,11 @@ def obfuscate(
         return
     click.echo(f"{output.count(rows)} reports in {out}, parameters {document} (id {parameters_id(built)[:16]})")
     truth, budget = output.number(built.theta), output.number(built.epsilon)
-    click.echo(f"The truth was told with probability {truth} (epsilon {budget}).")
+    click.echo(f"Each row is the true item with probability {truth}, else noise (epsilon {budget}).")
     if built.theta == 1.0:
-        click.echo("These are the items themselves: nothing was changed, and nobody is protected by noise.")
+        click.echo("These are the items themselves: no noise was added, nobody is protected.")
     else:
-        click.echo("That holds for each row. For a person with several rows: entropie guarantee --reports ROWS.")
+        click.echo("For a person with several rows: entropie guarantee --reports ROWS.")
     if new_dictionary:
         click.echo(
             f"New dictionary of {output.count(built.domain_size)} items: {dictionary}. It shows which items occur."

@@ -156,11 +156,12 @@ def _cautions(result: Assessment) -> list[str]:
 
 def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
     """What to do now, and where to read more."""
+    lower = "entropie sweep" if result.document.get("protection") else "--protect 0.9, entropie sweep"
     lines = []
     if result.verdict is None:
-        lines.append("Next:   judge it (--profile ema), lower it (--protect 0.9, entropie sweep)")
+        lines.append(f"Next:   judge it (--profile ema), lower it ({lower})")
     elif result.verdict["decision"] != "PASS":
-        lines.append("Next:   lower it (--protect 0.9, entropie sweep)")
+        lines.append(f"Next:   lower it ({lower})")
     report = next((file for file in files if file.suffix == ".html"), None)
     if report is not None:
         from entropie.drawing import available
