@@ -74,7 +74,7 @@ def obfuscate(
     new_dictionary = dictionary is not None and not dictionary.exists()
     names = _dictionary_of(values, column, dictionary)
     built = _mechanism_of(parameters, options, names)
-    if set(keep) & {"parameters", "report", "a", "b", "y"} or column in keep:
+    if set(keep) & {"parameters", *built.report_columns} or column in keep:
         raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
     draw = _drawer(built, seed)
     texts = [column] if names is not None else []
