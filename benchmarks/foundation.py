@@ -45,6 +45,20 @@ def help_seconds() -> float:
     return min(times)
 
 
+def import_cost(module: str) -> tuple[float, float]:
+    """Processor seconds and megabytes that importing a module adds to numpy, the best of three."""
+    program = (
+        "import numpy, resource, time; peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        f"begun, before = time.process_time(), peak(); import {module};"
+        "print(time.process_time() - begun, (peak() - before) / 1000)"
+    )
+    costs = []
+    for _ in range(3):
+        done = subprocess.run([os.environ["RIVALS_PYTHON"], "-c", program], check=True, capture_output=True, text=True)
+        costs.append(tuple(map(float, done.stdout.split())))
+    return min(costs)  # type: ignore[return-value]
+
+
 def main() -> None:
     processor = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
@@ -85,6 +99,12 @@ def main() -> None:
             other = rival(package, "olh", 100_000, items, 1.0, measured)
             row(f"OLH, n = 100,000, k = {items:,}: simulate + estimate", mine, mine["total_seconds"], other, "")
     print(f"| `entropie --help` | {help_seconds():.3f} s | | | | | | 0.4 s |")
+    for module in ("scipy.special", "scipy.stats"):
+        print(
+            "| import {} after numpy, not used here | | | | {:.2f} s | {:.0f} MB | | |".format(
+                module, *import_cost(module)
+            )
+        )
 
 
 if __name__ == "__main__":

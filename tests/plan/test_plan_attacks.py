@@ -186,6 +186,7 @@ def test_clarity_is_the_gap_between_the_two_best(habits: Split) -> None:
 
 def test_steps_stay_below_what_most_people_have(habits: Split) -> None:
     assert known_event_steps(*length_histogram(habits.train)) == (1, 2, 5, 10)
+    assert known_event_steps(np.array([5]), np.array([3])) == (1, 2)  # five known events are all of them
     assert plan(habits, known=None).known_events == (1, 2, 5, 10)
 
 

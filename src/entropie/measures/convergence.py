@@ -98,16 +98,16 @@ def subsample_law(law: ScoreLaw, users: int, rng: np.random.Generator) -> ScoreL
     if not 2 <= users <= law.targets:
         raise InvalidParameter.of("users", f"between 2 and the {law.targets} targets", users)
     if not law.impostors:
-        raise InvalidInput("A law without impostor scores cannot be subsampled.")
+        raise InvalidInput("A distribution without impostor scores cannot be subsampled.")
     share = users * (users - 1) / (law.targets * (law.targets - 1))
     drawn = rng.multinomial(max(1, round(law.impostors * share)), law.counts / law.impostors)
     return ScoreLaw.weighted(law.values, drawn, rng.choice(law.genuine, users, replace=False))
 
 
-def _cut_short(found: Sequence[Divergence]) -> bool:
+def _cut_short(bits: Sequence[Divergence]) -> bool:
     """Whether the bits of one size are set by its resolution."""
-    unmatched = float(np.mean([pse.unmatched_genuine_share for pse in found]))
-    room = float(np.mean([pse.resolvable_bits - pse.value_bits for pse in found]))
+    unmatched = float(np.mean([pse.unmatched_genuine_share for pse in bits]))
+    room = float(np.mean([pse.resolvable_bits - pse.value_bits for pse in bits]))
     return unmatched > 0.05 or room < 1.0
 
 

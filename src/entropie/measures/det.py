@@ -166,16 +166,16 @@ def equal_error_rate(
 
 def frr_at_far(curve: DetCurve, impostors: int, rates: Sequence[float] = FALSE_ACCEPT_RATES) -> tuple[RejectRate, ...]:
     """FRR at given FARs, at thresholds that exist: nothing is interpolated."""
-    found = []
+    rejected = []
     for rate in rates:
         if not 0.0 < rate < 1.0:
             raise InvalidParameter.of("rates", "between 0 and 1", rate)
         if impostors * rate < 1.0:
-            found.append(RejectRate(rate, None, None, None))
+            rejected.append(RejectRate(rate, None, None, None))
             continue
         at = int(np.argmax(curve.far <= rate))  # FAR falls along the curve
-        found.append(RejectRate(rate, float(curve.frr[at]), float(curve.frr_low[at]), float(curve.frr_high[at])))
-    return tuple(found)
+        rejected.append(RejectRate(rate, float(curve.frr[at]), float(curve.frr_low[at]), float(curve.frr_high[at])))
+    return tuple(rejected)
 
 
 def _interpolated(curve: DetCurve) -> float:

@@ -36,11 +36,11 @@ class ScoreLaw:
         values, genuine = _scores("values", self.values), _scores("genuine", self.genuine)
         counts = _whole_numbers(self.counts, values)
         if np.any(values[1:] <= values[:-1]):
-            raise InvalidInput("Score law `values` must be sorted and distinct; ScoreLaw.weighted sorts them.")
+            raise InvalidInput("Scores: `values` must be sorted and distinct; ScoreLaw.weighted sorts them.")
         if counts.size and int(counts.min()) < 1:
-            raise InvalidInput(f"Score law `counts` must be at least 1, got {int(counts.min())}.")
+            raise InvalidInput(f"Scores: `counts` must be at least 1, got {int(counts.min())}.")
         if float(counts.sum(dtype=np.float64)) > LARGEST_TOTAL:
-            raise InvalidInput(f"A score law holds at most {LARGEST_TOTAL} impostor scores, got more.")
+            raise InvalidInput(f"A distribution of scores holds at most {LARGEST_TOTAL} impostor scores, got more.")
         for name, array in (("values", values), ("counts", counts), ("genuine", genuine)):
             object.__setattr__(self, name, array)
 
@@ -56,7 +56,7 @@ class ScoreLaw:
         scores = _scores("values", values)
         weights = _whole_numbers(counts, scores)
         if weights.size and int(weights.min()) < 0:
-            raise InvalidInput(f"Score law `counts` must be at least 0, got {int(weights.min())}.")
+            raise InvalidInput(f"Scores: `counts` must be at least 0, got {int(weights.min())}.")
         if scores.size:
             order = np.argsort(scores, kind="stable")
             scores, weights = scores[order], weights[order]
@@ -101,9 +101,9 @@ def _scores(name: str, scores: ArrayLike) -> NDArray[np.float64]:
     """Flat finite float64 scores; adding zero turns -0.0 into 0.0, so that the two never look distinct."""
     numbers = np.asarray(scores, dtype=np.float64)
     if numbers.ndim != 1:
-        raise InvalidInput(f"Score law `{name}` must be a flat array, got shape {numbers.shape}.")
+        raise InvalidInput(f"Scores: `{name}` must be a flat array, got shape {numbers.shape}.")
     if not np.isfinite(numbers).all():
-        raise InvalidInput(f"Score law `{name}` must be finite; drop or replace NaN and infinite scores.")
+        raise InvalidInput(f"Scores: `{name}` must be finite; drop or replace NaN and infinite scores.")
     return numbers + 0.0
 
 
@@ -111,7 +111,7 @@ def _whole_numbers(counts: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np
     """Counts as int64, one per score."""
     numbers = np.asarray(counts)
     if numbers.shape != scores.shape:
-        raise InvalidInput(f"Score law `counts` must fit `values`, got shapes {numbers.shape}, {scores.shape}.")
+        raise InvalidInput(f"Scores: `counts` must fit `values`, got shapes {numbers.shape}, {scores.shape}.")
     if numbers.size and numbers.dtype.kind not in "iu":
-        raise InvalidInput(f"Score law `counts` must be whole numbers, got {numbers.dtype}.")
+        raise InvalidInput(f"Scores: `counts` must be whole numbers, got {numbers.dtype}.")
     return numbers.astype(np.int64)

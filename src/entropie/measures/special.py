@@ -1,4 +1,7 @@
-"""The digamma function and the normal quantile: all the special functions the measures need."""
+"""The digamma function and the normal quantile: all the special functions the measures need.
+
+By hand for the reason that `entropie.theory.special` gives; these take arrays, those are of plain numbers.
+"""
 
 from __future__ import annotations
 

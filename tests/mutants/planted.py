@@ -1,0 +1,235 @@
+"""The planted errors: which text becomes which, and the tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MUTANTS", "Mutant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One error: `text`, which stands once in the file, becomes `instead`; one of the tests must fail."""
+
+    file: str
+    text: str
+    instead: str
+    tests: tuple[str, ...]
+    jit: bool = True  # False: kernels as plain Python
+
+
+def _in(folder: str, file: str, text: str, instead: str, *tests: str, jit: bool = True) -> Mutant:
+    """An error in a file of a package, whose tests are in the folder of the same name unless they say where."""
+    places = tuple(test if "/" in test else f"tests/{folder}/{test}" for test in tests)
+    return Mutant(f"src/entropie/{folder}/{file}.py", text, instead, places, jit)
+
+
+_DENSE = "tests/attack/test_attack_scoring.py::test_against_the_dense_matrix"
+_PIECES = "tests/attack/test_attack_scoring.py::test_pieces_threads_heads_and_order_change_nothing"
+
+_THEORY = (
+    _in("theory", "fano", "start = list_size * (1.0", "start = (1.0", "test_theory_fano.py"),
+    _in(
+        "theory",
+        "paper",
+        "1.0 - (information_bits + 1.0) / bits",
+        "1.0 - information_bits / bits",
+        "test_theory_paper.py",
+    ),
+    _in(
+        "theory",
+        "randomized_response",
+        "psi(lift) - inputs * psi(lift / inputs)",
+        "psi(lift) - psi(lift / inputs)",
+        "test_theory_randomized_response.py",
+    ),
+    _in("theory", "randomized_response", "tanh(epsilon / 2.0)", "tanh(epsilon)", "test_theory_contraction.py"),
+    _in(
+        "theory",
+        "local_hashing",
+        "(1.0 - collision) * psi_gap_over(hash_size, m, epsilon)",
+        "psi_gap_over(hash_size, m, epsilon)",
+        "test_theory_local_hashing.py",
+    ),
+    _in(
+        "theory",
+        "composition",
+        "min(reports * single, cap, revealed)",
+        "min(reports * single, cap)",
+        "test_theory_composition.py",
+    ),
+    _in("theory", "loss", "nu=lie / hash_size + theta * collision", "nu=lie / hash_size", "test_theory_loss.py"),
+    _in("theory", "loss", "1.0 - 1e-12) / domain_size", "1.0 - 1e-12)", "test_theory_loss.py"),
+    _in(
+        "theory", "worst_case", "log1p(theta * (answers - 1.0))", "log1p(theta * answers)", "test_theory_worst_case.py"
+    ),
+    _in("theory", "special", "if abs(a) < 0.03:", "if abs(a) < 0.9:", "test_theory_special.py"),
+)
+_MECHANISMS = (
+    _in(
+        "mechanisms",
+        "probability",
+        "return math.nextafter(nearest, 0.0) if Decimal(nearest) > budget else nearest",
+        "return nearest",
+        "test_mechanisms_theta.py",
+    ),
+    _in(
+        "mechanisms",
+        "probability",
+        "math.floor(Fraction(checks.theta_value(theta)) * ONE)",
+        "math.ceil(Fraction(checks.theta_value(theta)) * ONE)",
+        "test_mechanisms_theta.py",
+    ),
+    _in(
+        "mechanisms",
+        "probability",
+        "words < np.uint64(numerator)",
+        "words <= np.uint64(numerator)",
+        "test_mechanisms_theta.py",
+    ),
+    _in(
+        "mechanisms",
+        "hashing",
+        "self.prime + rest - self.hash_size",
+        "self.prime - self.hash_size",
+        "test_mechanisms_hash_family.py",
+    ),
+    _in(
+        "mechanisms", "randomized_response", "secrets.randbits(64)", "secrets.randbits(63)", "test_mechanisms_device.py"
+    ),
+    _in(
+        "mechanisms", "randomness", "drawn >= np.uint64(bound)", "drawn > np.uint64(bound)", "test_mechanisms_device.py"
+    ),
+)
+_MEASURES = (
+    _in(
+        "measures",
+        "intervals",
+        "centre = share + z * z / (2.0 * trials)",
+        "centre = share",
+        "test_measures_identification.py",
+    ),
+    _in("measures", "identification", "(k - low + 1) / (high", "(k - low) / (high", "test_measures_identification.py"),
+    _in("measures", "best", "return 1.0 - (1.0 - level) / max(1.0, tried)", "return level", "test_measures_best.py"),
+    _in("measures", "exposure", "np.unique(-gaps,", "np.unique(gaps,", "test_measures_exposure.py"),
+    _in(
+        "measures",
+        "cells",
+        "digamma(self.impostors.sum() + 1)",
+        "digamma(self.impostors.sum() + 9)",
+        "test_measures_cells.py",
+    ),
+    _in("measures", "law", "kept = weights > 0", "kept = weights >= 0", "test_measures_law.py"),
+    _in(
+        "measures",
+        "resampling",
+        "counts.impostors.sum(axis=0) / 2.0",
+        "counts.impostors.sum(axis=0)",
+        "test_measures_resampling.py",
+    ),
+    _in("measures", "det", "np.argmax(curve.far <= rate)", "np.argmax(curve.far < rate)", "test_measures_det.py"),
+)
+_KERNELS = (
+    _in("kernels", "scoring", "left += user != own", "left += 1", _DENSE, jit=False),
+    _in("kernels", "scoring", "over = genuine + tolerance + 1", "over = genuine", _DENSE, jit=False),
+    _in(
+        "kernels",
+        "attack_base",
+        "down |= parts[place] < 0",
+        "down |= parts[place] < -(2**60)",
+        "tests/attack/test_attack_scoring.py::test_more_users_than_are_kept_at_hand",
+        jit=False,
+    ),
+    _in("kernels", "attack_law", "state[1] += up", "state[1] = up", _PIECES, jit=False),
+    _in(
+        "kernels",
+        "attack_single",
+        "starts[feature + 1] - starts[feature] - (asked[holders[place]] == feature)",
+        "starts[feature + 1] - starts[feature]",
+        "tests/attack/test_attack_single.py",
+        jit=False,
+    ),
+    _in(
+        "kernels",
+        "attack_hash",
+        "if items_of[user] > 1:",
+        "if items_of[user] > 2:",
+        "tests/attack/test_attack_mechanism.py",
+        jit=False,
+    ),
+    _in(
+        "kernels",
+        "modular",
+        "quotient + _U1 if y < prime",
+        "quotient if y < prime",
+        "test_kernels_without_jit.py",
+        jit=False,
+    ),
+    _in(
+        "kernels",
+        "traces",
+        "keys[hole - 1] > key",
+        "keys[hole - 1] >= key",
+        "tests/data/test_data_kernels.py",
+        jit=False,
+    ),
+)
+_ATTACK = (
+    _in(
+        "attack",
+        "scoring",
+        "partial.genuine >= scores[:, 0] - units.tolerance",
+        "partial.genuine > scores[:, 0]",
+        _DENSE,
+    ),
+    _in(
+        "attack",
+        "partial",
+        "np.lexsort((people, ~scores), axis=1)",
+        "np.lexsort((people, scores), axis=1)",
+        "test_attack_partial.py",
+    ),
+    _in("attack", "index", "min(_LARGEST_EXPONENT, 61 -", "min(_LARGEST_EXPONENT, 64 -", "test_attack_index.py"),
+)
+_GATE = (
+    _in("gate", "judge", "if risk.high <= limit:", "if risk.value <= limit:", "test_gate_judge.py"),
+    _in(
+        "gate", "judge", 'return "FAIL" if risk.low > limit', 'return "FAIL" if risk.low >= limit', "test_gate_judge.py"
+    ),
+    _in("gate", "waiver", "if today > self.expires:", "if today >= self.expires:", "test_gate_judge.py"),
+    _in("gate", "people", "or interval.low > limit", "or interval.value > limit", "test_gate_people.py"),
+    _in(
+        "gate",
+        "comparison",
+        "below = math.hypot(max(0.0, new.value - new.low), max(0.0, old.high - old.value))",
+        "below = math.hypot(max(0.0, new.value - new.low), max(0.0, old.value - old.low))",
+        "test_gate_comparison.py",
+    ),
+)
+_DATA = (
+    _in("data", "split", "first = (counts + 1) // 2", "first = counts // 2", "test_data_filter_split.py"),
+    _in(
+        "data",
+        "filter",
+        "np.diff(traces.offsets) >= min_events",
+        "np.diff(traces.offsets) > min_events",
+        "test_data_filter_split.py",
+    ),
+    _in("data", "rules", "if 0 < code <= len(_DIRTY):", "if 0 < code < len(_DIRTY):", "test_data_bad_input.py"),
+    _in("data", "classify", "ratings < rules.min_rating", "ratings <= rules.min_rating", "test_classify.py"),
+    _in("data", "rejects", "dirty > limit * rows", "dirty > 2 * limit * rows", "test_data_bad_input.py"),
+)
+_PLAN_AND_ENGINE = (
+    _in("plan", "grid", "float(users.sum()) / (memory / 2)", "float(users.sum()) / (2 * memory)", "test_plan_grid.py"),
+    _in("plan", "attacks", "if step < usual", "if step <= usual", "test_plan_attacks.py"),
+    _in("engine", "local", "replace(self, targets=self.targets.take(order))", "self", "test_local.py"),
+    _in(
+        "engine",
+        "local",
+        "bounds = [np.searchsorted(self.split.users, cut)",
+        "bounds = [np.asarray(cut)",
+        "test_local.py",
+    ),
+)
+
+MUTANTS = (*_THEORY, *_MECHANISMS, *_MEASURES, *_KERNELS, *_ATTACK, *_GATE, *_DATA, *_PLAN_AND_ENGINE)
