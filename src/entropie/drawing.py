@@ -1,4 +1,4 @@
-"""Pictures as data: Vega-Lite specifications in, still SVG or PNG out, all in one look.
+"""Charts as data: Vega-Lite specifications in, still SVG or PNG out, all in one look.
 
 A specification is a plain dict with its numbers inside. Nothing is fetched, and an SVG holds no script, no link and no
 id that another picture on the same page could have.
@@ -70,7 +70,7 @@ _LEFT_OUT = ("aria-", "on", "role", "class", "href", "pointer-events")
 
 
 def available() -> bool:
-    """Whether pictures can be drawn on this installation."""
+    """Whether charts can be drawn on this installation."""
     try:
         import vl_convert  # noqa: F401
     except ImportError:
@@ -108,14 +108,14 @@ def png(spec: Spec, width: int, *, scale: float = 2.0) -> bytes:
 
 def _undrawn(problem: ValueError) -> InvalidInput:
     """What the library found wrong, on one line."""
-    return InvalidInput(f"The picture cannot be drawn: {' '.join(str(problem).split())[:300]}")
+    return InvalidInput(f"The chart cannot be drawn: {' '.join(str(problem).split())[:300]}")
 
 
 def _library() -> ModuleType:
     try:
         import vl_convert
     except ImportError:
-        raise InvalidInput("Pictures need the extra `report`; run: pip install 'entropie[report]'") from None
+        raise InvalidInput("Charts need the extra `report`; run: pip install 'entropie[report]'") from None
     library: ModuleType = vl_convert
     return library
 

@@ -274,7 +274,7 @@ def test_ids_of_two_drawings_never_clash():
 
 
 def test_nothing_is_fetched():
-    with pytest.raises(InvalidInput, match=r"The picture cannot be drawn: .*not allowed"):
+    with pytest.raises(InvalidInput, match=r"The chart cannot be drawn: .*not allowed"):
         drawing.svg({**SPEC, "data": {"url": "http://127.0.0.1:9/x.json"}}, 300)
 
 
@@ -300,7 +300,7 @@ def test_without_the_extra_one_sentence_says_how_to_get_it():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "InvalidInput: Pictures need the extra `report`; run: pip install 'entropie[report]'" in done.stderr
+    assert "InvalidInput: Charts need the extra `report`; run: pip install 'entropie[report]'" in done.stderr
 
 
 def contrast(first: str, second: str) -> float:
