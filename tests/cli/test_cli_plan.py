@@ -6,7 +6,14 @@ import json
 import subprocess
 import sys
 
+import numpy as np
+import pyarrow as pa
 import pytest
+
+import entropie as entropie_library
+from entropie.cli.plan import _priced
+from entropie.engine.local import LocalEngine
+from entropie.plan.plan import Plan
 
 LOCAL = ["--users", "20K", "--events-per-user", "30", "--items", "100K"]
 SIZES = ["--users", "100M", "--events", "10G", "--items", "50M"]
@@ -109,33 +116,35 @@ def test_bad_input_gets_one_sentence(entropie, arguments, sentence):
     assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {sentence}\n")
 
 
-def test_the_plan_that_is_priced_is_the_plan_that_runs(entropie, tmp_path):
-    """On data where all people are alike, with the memory that the run is told: same attacks, same blocks."""
-    import numpy as np
-    import pyarrow as pa
-
-    import entropie as library
-    from entropie.assessment import prepare
-    from entropie.plan.plan import Counts, plan_of
-    from entropie.request import Attackers, Request, Run, Source
-
+def test_the_plan_that_is_priced_is_the_plan_that_runs(entropie, monkeypatch):
+    """On people who are all alike, with the memory that the run is told: the same value."""
     people, each = 700, 20
-    rng = np.random.default_rng(1)
-    events = pa.table({"user": np.repeat(np.arange(people), each), "item": rng.integers(0, 90, people * each)})
-    size = ["--users", str(people), "--events-per-user", str(each), "--items", "90", "--memory", "400KB"]
-    told = document(entropie, *size, "--matcher", "visit", "--cores", "2")
-    split = prepare(events, user="user", item="item").split
-    request = Request(Source(), attackers=Attackers(("visit",)), run=Run(threads=2, memory=400_000))
-    ran = plan_of(request, Counts.of(split))
-    assert (told["blocks"]["user_blocks"], told["blocks"]["target_splits"]) == (
-        ran.grid.user_blocks,
-        ran.grid.target_blocks,
-    )
-    assert ran.grid.user_blocks > 1
-    assert told["known_events"] == list(ran.known_events)
-    assert told["attacks"] == sum(map(len, ran.first_stage)) + len(ran.second_stage("visit"))
-    found = library.assess(events, user="user", item="item", matchers=["visit"], replicates=2)
-    assert [row.train_events for row in found.by_known_events[:-1]] == told["known_events"]
+    items = np.random.default_rng(1).integers(0, 90, people * each)
+    events = pa.table({"user": np.repeat(np.arange(people), each), "item": items})
+    ran: list[Plan] = []
+    run = LocalEngine.execute
+    monkeypatch.setattr(LocalEngine, "execute", lambda self, plan: ran.append(plan) or run(self, plan))
+    options = {"matchers": ("visit", "bayes"), "memory": 400_000}
+    entropie_library.assess(events, user="user", item="item", replicates=2, threads=2, **options)
+    told = _priced({"users": people, "events_per_user": each, "items": 90, "cores": 2, **options}).plan
+    assert ran == [told]
+    assert told.grid.user_blocks > 1
+    assert told.known_events
+    size = [
+        "--users",
+        str(people),
+        "--events-per-user",
+        str(each),
+        "--items",
+        "90",
+        "--memory",
+        "400KB",
+        "--cores",
+        "2",
+    ]
+    shown = document(entropie, *size, "--matcher", "visit", "--matcher", "bayes")
+    assert shown["blocks"]["cells"] == told.grid.cells
+    assert shown["known_events"] == list(told.known_events)
 
 
 def test_hours_that_no_cluster_reaches_are_code_1(entropie):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from entropie.attack import scoring
 from entropie.attack.chance import scattered
-from entropie.attack.features import length_histogram
+from entropie.attack.features import item_rows, length_histogram
 from entropie.attack.index import Extent
 from entropie.attack.matchers import MATCHERS, matcher, pitman_yor
 from entropie.attack.matchers.contract import usual_length
@@ -37,8 +37,9 @@ from entropie.engine.spark.boxes import Box, in_boxes, opened
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures
 from entropie.plan.attacks import AttackSpec, Training
+from entropie.plan.costs import Data, Machines, price
 from entropie.plan.grid import Grid
-from entropie.plan.plan import Counts, Plan, plan_of
+from entropie.plan.plan import Counts, Plan, plan_of, workers_of
 from entropie.request import Attackers, Request, Run, Source, SplitRule
 
 HALVES = SplitRule("halves", "partial", None, None)
@@ -400,3 +401,37 @@ def test_a_block_comes_out_of_its_boxes_as_it_went_in(
             assert (mine.times is None) == (expected.times is None)
             if mine.times is not None and expected.times is not None:
                 assert mine.times.tolist() == expected.times.tolist()
+
+
+@pytest.mark.parametrize("users", [60, 240, 560])
+def test_bytes_that_travel_are_those_that_the_plan_is_priced_at(users: int) -> None:
+    """Everything that goes from task to task, counted as it is packed; models within a factor of two."""
+    traces = drawn_traces(2, users, items=200, longest=40, timed=False)
+    split = split_traces(traces, HALVES)
+    names = ("visit", "markov")
+    request = Request(
+        Source(), attackers=Attackers(names, ()), run=Run(engine="spark", memory=700 * users, replicates=2)
+    )
+    plan = plan_of(request, Counts.of(split), workers_of(request.run, 4))
+    assert plan.grid.user_blocks > 1
+    [specs] = plan.first_stage
+    spread = Spread(traces, HALVES, plan.grid, specs, [], 0)
+    moved = {"models": 0, "results": 0}
+    one_by_one = by_key
+
+    def counted(boxes: Iterable[Box]) -> dict[int, Batches]:
+        held = list(boxes)
+        for box in held:
+            of = "models" if len(box.arrays) > 3 else "results"
+            moved[of] += len(pickle.dumps(box.arrays, protocol=5))
+        return one_by_one(held)
+
+    with mock.patch.dict(globals(), {"by_key": counted}):
+        spread.measures(split, 2)
+    train, target = item_rows(split.train), item_rows(split.target)
+    data = Data(
+        Counts.of(split), 200, float(train.holders()[target.features].mean()), train.features.size / split.train.events
+    )
+    expected = price(plan, data, Machines(1, 4)).moved_bytes
+    assert 0.5 <= expected["models"] / moved["models"] <= 2.0
+    assert moved["results"] <= 1.2 * expected["results"]

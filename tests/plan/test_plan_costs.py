@@ -33,13 +33,19 @@ GB = 10**9
 SMALL = Rates(
     matchers={
         "visit": MatcherRates(
-            reach=2.0, matched_ns=10.0, pair_ns=0.5, pair_users=20_000, user_entries=3.0, target_entries=4.0
+            reach=2.0,
+            matched_ns=10.0,
+            pair_ns=0.5,
+            pair_users=20_000,
+            target_ns=17.0,
+            model_ns=5e3,
+            user_entries=3.0,
+            target_entries=4.0,
         )
     },
     read_ns=7.0,
     encode_ns=11.0,
     entry_ns=13.0,
-    target_ns=17.0,
     result_ns=19.0,
     law_ns=23.0,
     last_ns=29.0,
@@ -49,6 +55,7 @@ SMALL = Rates(
     event_bytes=5.0,
     shuffled_event_bytes=30.0,
     entry_bytes=16.0,
+    row_bytes=24.0,
     result_bytes=40.0,
     last_bytes=120.0,
     start_bytes=77.0,
@@ -81,7 +88,7 @@ def test_a_small_example_by_hand():
         {
             "read": 2 * 20_000 * 7 / hour,
             "encode": 2 * 20_000 * 11 / hour,
-            "models": 2 * indexed * 13 / hour,
+            "models": 2 * (indexed * 13 + 5e3) / hour,
             "scoring": 2 * scoring / hour,
             "merging": 2 * merging / hour,
             "measures": 2 * measures / hour,
@@ -90,20 +97,22 @@ def test_a_small_example_by_hand():
     # Users go to the 4 splits for both attacks, to the pilot of each, and once to score the control's own; targets go
     # to the 3 blocks for each attack, and the control's once more.
     moved = (4 + 2 + 1) * users + (2 * 3 + 1) * targets
-    results = 2 * (1000 * 3 * 40 + 12 * 16 * law_size(1000))
-    assert found.moved_bytes == {"events": 3 * 20_000 * 30, "models": moved * 16, "results": results}
+    rows = (4 + 2 + 1 + 2 * 3 + 1) * 1000
+    results = 2 * (1000 * 3 * 40 + 16 * 1000**2)  # a value for each pair: 12 cells have fewer than a law keeps
+    assert law_size(1000) > 1000**2 / 12
+    assert found.moved_bytes == {"events": 3 * 20_000 * 30, "models": moved * 16 + rows * 24, "results": results}
     assert found.hours == pytest.approx(
         {
             "start": 0.001,
             "ingest": 2 * 20_000 * 18 / hour / 4,
-            "grid": 2 * (indexed * 13 + scoring + merging) / hour / 4,  # 12 cells are 3 waves on 4 cores
+            "grid": 2 * (indexed * 13 + 5e3 + scoring + merging) / hour / 4,  # 12 cells are 3 waves on 4 cores
             "moving": 2 * sum(found.moved_bytes.values()) / 2e6 / 3600,
             "last_tasks": 2 * measures / hour / 2,  # both at once
         }
     )
     assert found.memory_bytes["task"] == 6 * 10**6 * 2  # 0.6 of 40 MB, for two cores
     assert found.memory_bytes["last_task"] == 120_000
-    assert found.disk_bytes_per_executor == (3 * 20_000 * 30 + 20_000 * 5 + moved * 16) // 2
+    assert found.disk_bytes_per_executor == (3 * 20_000 * 30 + 20_000 * 5 + moved * 16 + rows * 24) // 2
     assert sum(found.scoring_core_hours.values()) == pytest.approx(found.core_hours["scoring"])
 
 
@@ -260,3 +269,33 @@ def test_bad_numbers_get_one_sentence(name):
     act, sentence = BAD[name]
     with pytest.raises(InvalidParameter, match=sentence):
         act()
+
+
+@pytest.mark.parametrize("people", [100, 1_000, 10_000])
+@pytest.mark.parametrize("name", ["markov", "bayes", "pitman_yor"])
+def test_predicted_bytes_of_models_are_those_of_the_arrays(people: int, name: str):
+    """Rows of users and targets and the index over them, measured on drawn people; within a factor of two."""
+    from entropie.attack.features import item_rows
+    from entropie.attack.matchers import matcher
+    from entropie.attack.scoring import prepare
+    from entropie.data.split import split_traces
+    from entropie.data.traces import Traces
+
+    rng = np.random.default_rng(people)
+    each = 40
+    items = np.where(rng.random((people, each)) < 0.5, rng.integers(0, 5, (people, each)), 5)
+    items = np.where(items < 5, (np.arange(people)[:, None] * 7 + items) % 3000, rng.zipf(1.3, (people, each)) % 3000)
+    times = np.tile(np.arange(each) * 40_000, people)
+    split = split_traces(Traces(np.arange(people + 1) * each, items.ravel().astype(np.uint32), 3000, times))
+    matching = matcher(name)(split.train, split.target)
+    index, targets = prepare(matching)
+    arrays = [matching.users.features, matching.users.weights, matching.targets.features, matching.targets.weights]
+    arrays += [index.users, index.fixed, targets.features, targets.weights]
+    train, target = item_rows(split.train), item_rows(split.target)
+    data = Data(
+        Counts.of(split), 3000, float(train.holders()[target.features].mean()), train.features.size / split.train.events
+    )
+    plan = plan_of(request(name), data.counts)
+    part = costs._part(AttackSpec(name), plan, data, costs.LOCAL)
+    predicted = costs.model_bytes(part.user_entries + part.target_entries)
+    assert 0.5 <= predicted / sum(array.nbytes for array in arrays) <= 2.0

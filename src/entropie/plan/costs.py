@@ -66,20 +66,20 @@ class Rates:
     """
 
     matchers: Mapping[str, MatcherRates] = field(default_factory=dict)  # instead of what a matcher says of itself
-    read_ns: float = 1_400.0  # per event
-    encode_ns: float = 16_000.0  # per event, counting people and weighing items included
+    read_ns: float = 900.0  # per event
+    encode_ns: float = 1_600.0  # per event, counting people and weighing items included
     entry_ns: float = 100.0  # per entry of a row made, moved and indexed
-    target_ns: float = 8_000.0  # per target and user block, beside its matched pairs
     result_ns: float = 1_000.0  # per target and user block, merged
     law_ns: float = 10e6  # per cell, merged
-    last_ns: float = 2_000.0  # per target, in the one last task of an attack
+    last_ns: float = 25_000.0  # per target, in the one last task of an attack
     attack_ns: float = 0.0  # per attack, in that task, however many people there are
-    start_seconds: float = 60.0  # before and between the stages, however many people there are
+    start_seconds: float = 20.0  # before and between the stages, however many people there are
     overhead: float = 1.5  # what the engine adds to the work itself
     event_bytes: float = 14.0  # per event in the table of people
     shuffled_event_bytes: float = 40.0  # per event, each time that events change place
     event_moves: float = 3.0  # two joins and one sort
     entry_bytes: float = 16.0  # key and weight
+    row_bytes: float = 24.0  # of a row beside its entries: whose it is, where it ends, its own score
     result_bytes: float = 80.0  # per target and user block
     last_bytes: float = 120.0  # per target, in the last task of an attack
     start_bytes: float = 2e9  # of the driver, or of the one process
@@ -94,14 +94,14 @@ SPARK = Rates()
 
 LOCAL = Rates(
     read_ns=400.0,
-    encode_ns=200.0,
-    attack_ns=60e6,
+    encode_ns=600.0,
+    attack_ns=30e6,
     law_ns=0.0,
-    start_seconds=1.0,
+    start_seconds=3.0,
     overhead=1.0,
-    event_bytes=30.0,
+    event_bytes=60.0,
     event_moves=0.0,
-    start_bytes=400e6,
+    start_bytes=380e6,
 )
 """One process whose threads share all rows."""
 
@@ -312,15 +312,17 @@ class _Part:
     target_entries: float
     matched: float
     scoring_ns: float
+    model_ns: float
 
 
 def _part(spec: AttackSpec, plan: Plan, data: Data, rates: Rates) -> _Part:
     cost, people = rates.of(spec.matcher), float(plan.people)
     matched = data.target_items * data.shared(spec.training) * cost.reach
     every = people**2 * cost.pair_ns if plan.people <= cost.pair_users else 0.0
-    scoring = matched * cost.matched_ns + every + people * plan.grid.user_blocks * rates.target_ns
+    scoring = matched * cost.matched_ns + every + people * plan.grid.user_blocks * cost.target_ns
+    model = cost.model_ns * data.distinct_items(spec.training) / data.distinct_items(None)
     users = data.distinct_items(spec.training) * cost.user_entries
-    return _Part(spec, users, data.target_items * cost.target_entries, matched, scoring)
+    return _Part(spec, users, data.target_items * cost.target_entries, matched, scoring, model)
 
 
 def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True, rates: Rates | None = None) -> Price:
@@ -336,11 +338,12 @@ def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True
 def _busy(plan: Plan, data: Data, rates: Rates, parts: Sequence[_Part]) -> dict[str, float]:
     """Core time of every stage, in nanoseconds: a block's rows go to S cells, a split's to U."""
     grid, people, attacks = plan.grid, plan.people, len(parts)
+    made = {(part.spec.matcher, part.spec.training): part.model_ns for part in parts}
     indexed = sum(grid.target_blocks * part.user_entries + grid.user_blocks * part.target_entries for part in parts)
     return {
         "read": data.events * rates.read_ns,
         "encode": data.events * rates.encode_ns,
-        "models": indexed * rates.entry_ns,
+        "models": indexed * rates.entry_ns + sum(made.values()),
         "scoring": sum(part.scoring_ns for part in parts),
         "merging": attacks * (people * grid.user_blocks * rates.result_ns + grid.cells * rates.law_ns),
         "measures": attacks * (people * rates.last_ns + rates.attack_ns),
@@ -353,24 +356,22 @@ def _moved(plan: Plan, data: Data, rates: Rates, groups: Sequence[Sequence[_Part
     """
     grid, people = plan.grid, plan.people
     pilot = int(needs_atoms(people, people))
-    entries = results = 0.0
+    entries = rows = results = 0.0
+    law_bytes = 16.0 * min(law_size(people), people**2 / grid.cells)  # values and counts, no more than a cell has pairs
     for group in groups:
         models = {(part.spec.matcher, part.spec.training): part for part in group}
         entries += sum(grid.target_blocks * part.user_entries for part in models.values())
+        rows += len(models) * grid.target_blocks * people
         for part in group:
-            again = int(part.spec.shuffled)
-            entries += (pilot + again) * part.user_entries + (grid.user_blocks + again) * part.target_entries
-            results += people * grid.user_blocks * rates.result_bytes + grid.cells * _law_bytes(people)
+            users, targets = pilot + int(part.spec.shuffled), grid.user_blocks + int(part.spec.shuffled)
+            entries += users * part.user_entries + targets * part.target_entries
+            rows += (users + targets) * people
+            results += people * grid.user_blocks * rates.result_bytes + grid.cells * law_bytes
     return {
         "events": rates.event_moves * data.events * rates.shuffled_event_bytes,
-        "models": entries * rates.entry_bytes,
+        "models": entries * rates.entry_bytes + rows * rates.row_bytes,
         "results": results,
     }
-
-
-def _law_bytes(people: int) -> float:
-    """The distribution of the scores of a cell: values and counts, no more of them than it has pairs."""
-    return 16.0 * min(law_size(people), people**2)
 
 
 def _projected(plan: Plan, data: Data, machines: Machines, rates: Rates, groups: Sequence[Sequence[_Part]]) -> Price:

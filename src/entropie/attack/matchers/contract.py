@@ -98,6 +98,8 @@ class MatcherRates:
     reach            matched pairs (feature of a target, person who has it) per person who has the item of an event
     matched_ns       time per matched pair
     pair_ns          time per pair of target and person, matched or not, up to `pair_users` people
+    target_ns        time per target and block of people; more where scores hardly ever repeat
+    model_ns         time before rows are made, however many people there are; less where fewer events are known
     user_entries     features of a person's row per distinct item of theirs
     target_entries   features of a target's row per distinct item it has
     """
@@ -106,6 +108,8 @@ class MatcherRates:
     matched_ns: float = 2.0
     pair_ns: float = 0.0
     pair_users: int = 0
+    target_ns: float = 8_000.0
+    model_ns: float = 0.0
     user_entries: float = 1.0
     target_entries: float = 1.0
 

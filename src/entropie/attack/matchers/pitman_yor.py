@@ -123,8 +123,9 @@ class PitmanYor(ItemMatcher):
     counts_items = True
     slots = SLOTS
     rates = MatcherRates(
-        reach=2.51, matched_ns=8.5, pair_ns=45.0, pair_users=RHYTHM_USERS, user_entries=2.0, target_entries=2.0
-    )
+        reach=2.51, matched_ns=5.5, pair_ns=50.0, pair_users=RHYTHM_USERS, target_ns=250_000.0, model_ns=1.4e9,
+        user_entries=2.0, target_entries=2.0,
+    )  # fmt: skip
     settings: Settings | None = None
 
     def next_pass(self, population: Population) -> Pass | None:

@@ -17,7 +17,7 @@ class TfIdf(ItemMatcher):
 
     name = "tfidf"
     counts_items = True
-    rates = MatcherRates(reach=1.26, matched_ns=13.9)
+    rates = MatcherRates(reach=1.26, matched_ns=2.0, target_ns=500_000.0)
 
     def user_rows(self, train: Traces, population: Population) -> Rows:
         """Weighted counts scaled to length 1."""
