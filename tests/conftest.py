@@ -2,7 +2,7 @@
 
 The tests that need Spark share one cluster and one session: they are one group, dealt out first because it is the
 longest. All others go by file. Properties are tried with the budgets written beside them; `TESTS=thorough` tries ten
-times as many examples.
+times as many examples, and `TESTS=mutants` stops at the first that fails without looking for a smaller one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,13 @@ SPARK_FIXTURES = {"spark", "cluster"}
 
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=60 * THOROUGH)
+hypothesis.settings.register_profile(
+    "mutants",
+    deadline=None,
+    max_examples=60,
+    database=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
 PROFILE = os.environ.get("TESTS", "ci")
 hypothesis.settings.load_profile(PROFILE)
 

@@ -48,17 +48,18 @@ def test_against_the_dense_matrix(seed: int, kind: str, users: int, features: in
     assert_outcome(found, dense_scores(matching), candidates)
 
 
-@given(SEEDS, st.integers(100, 180))
+@given(SEEDS, st.integers(100, 180), st.sampled_from([(-1.0, 1.0, 2.0), (-3.0, -2.0, -1.0)]))
 @settings(max_examples=10, deadline=None)
-def test_more_users_than_are_kept_at_hand(seed: int, users: int) -> None:
-    # Sixty-four users beside the candidates lead by base score; a target that reaches all of them needs the rest.
+def test_more_users_than_are_kept_at_hand(seed: int, users: int, weights: tuple[float, ...]) -> None:
+    # Sixty-four users beside the candidates lead by base score; a target that reaches all of them needs the rest,
+    # and where all who move move down, the rest lead.
     rng = np.random.default_rng(seed)
     every = FeatureRows(
         np.arange(users + 1, dtype=np.int64), np.zeros(users, np.uint32), rng.choice([-1.0, 1.0, 2.0], users), 2
     )
     some = np.arange(users) < users - 3
     offsets = np.concatenate(([0], np.cumsum(some))).astype(np.int64)
-    reached = FeatureRows(offsets, np.zeros(int(some.sum()), np.uint32), every.weights[some], 2)
+    reached = FeatureRows(offsets, np.zeros(int(some.sum()), np.uint32), rng.choice(weights, some.sum()), 2)
     for penalty in (None, rng.random(users)):
         sizes = None if penalty is None else np.ones(users)
         matching = Matching(reached, every, sizes, penalty)

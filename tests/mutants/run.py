@@ -83,7 +83,7 @@ def caught(tree: Path, mutant: Mutant) -> bool:
 
 def run(tree: Path, tests: Iterable[str], jit: bool) -> subprocess.CompletedProcess[str]:
     """Run tests in the copy, up to the first that fails."""
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1", "TESTS": "mutants"}
     options = ["-q", "-x", "-p", "no:cacheprovider"]
     if not jit:
         environment["NUMBA_DISABLE_JIT"] = "1"

@@ -168,3 +168,13 @@ def test_many_buckets_without_collisions_are_randomized_response() -> None:
         assert local_hashing.alpha_bits(users, items, items, epsilon, 0.0) == pytest.approx(plain, rel=1e-13)
         plain = randomized_response.success(users, items, epsilon)
         assert local_hashing.success(users, items, items, epsilon) == pytest.approx(plain, rel=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+@pytest.mark.parametrize(("prime", "g"), [(13, 5), (5, 4), (101, 10)])
+def test_collisions_take_their_share_of_the_certified_bits(prime: int, g: int, epsilon: float) -> None:
+    """(1-c) times what a hash without collisions tells of two items: nothing is left where all collide."""
+    collision = float(HashFamily(prime, g).collision_probability)
+    none = local_hashing.alpha_bits(50, 2, g, epsilon, 0.0)
+    assert local_hashing.alpha_bits(50, 2, g, epsilon, collision) == pytest.approx((1.0 - collision) * none, rel=1e-12)
+    assert local_hashing.alpha_bits(50, 2, g, epsilon, 1.0) == 0.0 < none
