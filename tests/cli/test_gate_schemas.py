@@ -81,7 +81,7 @@ def attributes(run) -> dict:
 def converging(run) -> dict:
     Path("events.csv").write_text(events(0.6, count=220))
     return run(
-        "assess", "events.csv", "--matcher", "visit", "--no-null", "--no-report", "--converge", "--sample", "210"
+        "assess", "events.csv", "--matcher", "visit", "--no-control", "--no-report", "--converge", "--sample", "210"
     )
 
 
@@ -140,7 +140,7 @@ def score_matrix(run) -> dict:
 
 SIZES = ("--domain", "100", "--users", "50")
 CASES = {
-    "assessment": [lambda run: assessed(run, "--matcher", "visit"), protected, assessed, without_times, waived, converging, lambda run: assessed(run, "--no-null", "--matcher", "bayes")],
+    "assessment": [lambda run: assessed(run, "--matcher", "visit"), protected, assessed, without_times, waived, converging, lambda run: assessed(run, "--no-control", "--matcher", "bayes")],
     "comparison": [compared, compared_with_another_attack, compared_over_what_the_data_show],
     "sweep": [swept],
     "attributes": [attributes],
@@ -162,7 +162,7 @@ CASES = {
     "scores": [score_lists, score_matrix],
     "plan": [
         lambda run: run("plan", "--users", "100M", "--events", "10G", "--items", "50M", "--executors", "200", "--matcher", "visit"),
-        lambda run: run("plan", "--users", "1M", "--events-per-user", "40", "--items", "50K", "--hours", "24", "--no-null"),
+        lambda run: run("plan", "--users", "1M", "--events-per-user", "40", "--items", "50K", "--hours", "24", "--no-control"),
     ],
 }  # fmt: skip
 EACH = [(name, index) for name, cases in CASES.items() for index in range(len(cases))]
