@@ -39,14 +39,19 @@ def check_folder(out: Path) -> None:
         raise InvalidInput(f"Folder {out} cannot be written to; name another with {option('out')}.")
 
 
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A hidden name beside `path` to write to; it takes the real name when the block ends well, else it goes."""
-    target = Path(path)
+def check_file(target: Path) -> None:
+    """Refuse a file that cannot be made: its folder must be there, and it must not be a folder itself."""
     if not target.parent.is_dir():
         raise InvalidInput(f"Output {target} cannot be written: the folder {target.parent} does not exist.")
     if target.is_dir():
         raise InvalidInput(f"Output {target} cannot be written: it is a folder; name a file.")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A hidden name beside `path` to write to; it takes the real name when the block ends well, else it goes."""
+    target = Path(path)
+    check_file(target)
     hidden = target.parent / f".{target.name}.{os.getpid()}-{threading.get_ident()}.part"
     try:
         yield hidden

@@ -17,8 +17,8 @@ from entropie import schemas
 from entropie.errors import InvalidParameter
 
 GLH = ("--mechanism", "glh", "--hash-size", "8")
-OPEN = ("$.input", "$.split", "$.input.dropped", "$.input.columns")
-"""Objects whose keys depend on the input."""
+OPEN = ("$.input", "$.split", "$.input.dropped", "$.input.columns", "$.scoring_core_hours")
+"""Objects whose keys depend on the input, or on the matchers that are installed."""
 
 
 def validator(name: str) -> Draft202012Validator:

@@ -88,13 +88,15 @@ def demo(as_json: bool, verbose: bool, quiet: bool, **options: Any) -> int:
 def run(request: Request, view: View) -> int:
     """Run a request, write its files, print what it came to; returns the exit code."""
     from entropie.assessment import assessed
-    from entropie.atomic import check_folder, refuse_overwriting
+    from entropie.atomic import check_file, check_folder, refuse_overwriting
     from entropie.cli.summary import assessment_text
 
     events, wanted = request.source.events, request.output
     named = Path(events) if isinstance(events, str) else None
     check_folder(wanted.out)
     refuse_overwriting([named, request.verdict.waiver], [wanted.metrics])
+    if wanted.metrics is not None:
+        check_file(wanted.metrics)
     with output.stages() as progress:
         progress("reading", 0.0)
         how = replace(request.run, progress=progress, command=shlex.join(["entropie", *sys.argv[1:]]))
