@@ -80,6 +80,7 @@ def test_the_budget_really_kept_is_never_above_the_one_asked_for(epsilon: float,
     numerator = numerator_of_epsilon(epsilon, size)
     assert kept_epsilon(numerator, size) <= epsilon
     assert epsilon_of_numerator(numerator, size) == pytest.approx(float(kept_epsilon(numerator, size)), rel=2**-51)
+    assert mpmath.mpf(epsilon_of_numerator(numerator, size)) <= kept_epsilon(numerator, size)  # rounded down
 
 
 @EXACT
