@@ -118,7 +118,7 @@ def test_wrong_type(column: pa.Array, role: str) -> None:
     columns = {"user": pa.array([1, 2]), "item": pa.array([1, 2]), "time": pa.array([1, 2]), role: column}
     text = message(pa.table(columns))
     assert f"Column `{role}` of the table has type" in text
-    assert f"--{role}" in text
+    assert f"`{role}=`" in text
 
 
 def test_fractional_ids_are_refused_and_whole_floats_are_not() -> None:
