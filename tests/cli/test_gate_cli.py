@@ -14,7 +14,7 @@ import pytest
 from entropie.cli.main import cli
 from entropie.request import Limits
 
-ASSESS = ("assess", "events.csv", "--matcher", "visit", "--no-control", "--no-report", "--out", "out")
+ASSESS = ("assess", "events.csv", "--matcher", "visit", "--no-control", "--no-report", "--verbose", "--out", "out")
 
 
 def events(loyalty: float, seed: int = 5, count: int = 60) -> str:
@@ -46,7 +46,10 @@ def document() -> dict:
 def test_a_limit_that_is_not_met(entropie, loyal):
     ran = entropie(*ASSESS, "--profile", "ema")
     assert (ran.code, ran.err) == (1, "")
-    assert "FAIL ema limit 9\N{NO-BREAK SPACE}%: most exposed 10\N{NO-BREAK SPACE}% of people are re-" in ran.out
+    assert ran.out.startswith(
+        "FAIL ema limit 9\N{NO-BREAK SPACE}%: most exposed 10\N{NO-BREAK SPACE}% of people are re-"
+    )
+    assert "\nSource of the limit: European Medicines Agency" in ran.out
     found = document()
     verdict = found["verdict"]
     assert verdict["decision"] == "FAIL"
@@ -79,7 +82,8 @@ def test_data_that_cannot_tell(entropie, loyal):
         "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "declared by the user",
         "note": "Whoever set it answers for it.",
     }  # fmt: skip
-    assert "INCONCLUSIVE house rule limit " in ran.out
+    assert ran.out.startswith("INCONCLUSIVE house rule limit ")
+    assert "\nSource of the limit: declared by the user.\n" in ran.out
     needed = document()["verdict"]["people_needed"]
     assert needed > 60
     assert f"about {needed:,} people are needed to decide" in " ".join(ran.out.split())
@@ -88,7 +92,7 @@ def test_data_that_cannot_tell(entropie, loyal):
 def test_without_a_limit_there_is_no_verdict(entropie, loyal):
     ran = entropie(*ASSESS)
     assert ran.code == 0
-    assert "judge it (--profile ema)" in ran.out
+    assert "Next:   judge it (--profile ema)" in ran.out
     found = document()
     assert found["verdict"] is None
     assert found["declared"] == {"attacker": None, "population": None, "context": None, "attempt_probability": None}
@@ -128,7 +132,7 @@ def test_a_waiver(entropie, loyal):
     waiver("2999-01-31")
     ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
     assert (ran.code, ran.err) == (0, "")
-    assert "FAIL (waived until 2999-01-31) ema limit " in ran.out
+    assert ran.out.startswith("FAIL (waived until 2999-01-31) ema limit ")
     assert document()["verdict"]["waiver"] == {
         "reason": "a pilot", "expires": "2999-01-31", "granted_by": "J. Doe", "applies": True,
         "reason_without_effect": None,
@@ -143,7 +147,7 @@ def test_a_waiver(entropie, loyal):
     waiver("2020-01-31")
     ran = entropie(*ASSESS, "--profile", "ema", "--waiver", "waiver.toml")
     assert ran.code == 1
-    assert "FAIL ema limit " in ran.out
+    assert ran.out.startswith("FAIL ema limit ")
     assert "expired on 2020-01-31 and has no" in ran.out
     found = document()
     assert found["verdict"]["waiver"]["applies"] is False
@@ -251,7 +255,7 @@ def test_bad_options(entropie, loyal, options, sentence):
 def test_a_profile_that_does_not_exist(entropie, loyal):
     ran = entropie(*ASSESS, "--profile", "gdpr")
     assert (ran.code, ran.out) == (2, "")
-    assert "Option --profile must be one of custodian-033, custodian-020, ema, " in ran.err
+    assert "Option --profile must be one of custodian-033, custodian-020, ema" in ran.err
 
 
 @pytest.fixture
@@ -291,7 +295,7 @@ def test_compare_the_other_way_and_with_itself(entropie, two):
     assert entropie("compare", "old/assessment.json", "new/assessment.json", "--tolerance-error", "0.999").code == 0
     same = entropie("compare", "old/assessment.json", "old/assessment.json")
     assert same.code == 0
-    assert "Unchanged: the same results of the same input;" in same.out
+    assert same.out.startswith("Unchanged: the same results of the same input;")
     assert entropie("compare", "old/assessment.json", "old/assessment.json", "--strict").code == 0
 
 
@@ -303,10 +307,8 @@ def test_compare_with_another_attack(entropie, two):
     ran = entropie(*sides)
     assert ran.code == 0
     text = " ".join(ran.out.split())
-    caveat, outcome, table = (
-        text.index(words) for words in ("Before you rely", "Not comparable: ", "bits of the scores")
-    )
-    assert caveat < outcome < table
+    outcome, table, caveat = (text.index(words) for words in ("Not comparable: ", "re-identified", "Note: "))
+    assert outcome < table < caveat
     assert "Not comparable: the number of events the attacker knows differs. " in text
     assert entropie(*sides, "--strict").code == 3
     assert json.loads(entropie(*sides, "--json").out)["outcome"] == "not comparable"
@@ -317,9 +319,9 @@ def test_compare_bits_beyond_what_the_data_show(entropie, two):
     found = json.loads(file.read_text())
     found["attacks"][0]["pse_bits"]["resolvable"] = 5.25
     file.write_text(json.dumps(found))
-    ran = entropie("compare", "old/assessment.json", "new/assessment.json")
+    ran = entropie("compare", "old/assessment.json", "new/assessment.json", "--verbose")
     assert ran.code == 1
-    assert re.search(r"bits of the scores +0\.05 +over 5\.25 +cannot be told\n", ran.out)
+    assert re.search(r"over 5\.\d +cannot be told\n", ran.out)
 
 
 @pytest.mark.parametrize(
@@ -349,6 +351,6 @@ def test_options_named_in_the_document_exist():
     known = {name for command in cli.commands.values() for option in command.params for name in option.opts}
     named = set(re.findall(r"--[a-z][a-z-]+", text))
     assert named <= known
-    names = {declared.name for declared in dataclasses.fields(Limits)} - {"protect"} | {"metrics"}
-    gates = {name for option in cli.commands["assess"].params for name in option.opts if option.name in names}
+    limits = {field.name for field in dataclasses.fields(Limits)} - {"protect"}
+    gates = {name for option in cli.commands["assess"].params for name in option.opts if option.name in limits}
     assert gates <= named  # every option of the gate is explained

@@ -395,12 +395,15 @@ def _none_useful(
 ) -> str:
     """That nothing tried keeps useful counts, how bad the best is, and what would help."""
     top = row.utility.top_20
+    assert row.guarantee is not None
+    useless = excluded is None or not excluded.utility.useful
     parts = [
-        "None of the settings tried keeps useful counts.",
+        "None of the settings tried keeps useful counts."
+        if useless
+        else f"No setting tried both keeps useful counts and holds against {row.guarantee.list_size} guesses.",
         f"The best, {_setting(row)}, is off by {percent(top.value)} on the {top.items} most frequent items.",
     ]
     if excluded is not None and excluded.utility.top_20.value < top.value:
-        assert row.guarantee is not None
         parts.append(_too_exposed(excluded, row, row.guarantee.list_size))
     people = _rounded(people_needed(users, top.value))
     parts.append(
