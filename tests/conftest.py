@@ -7,7 +7,10 @@ times as many examples, and `TESTS=mutants` stops at the first that fails withou
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -29,18 +32,38 @@ PROFILE = os.environ.get("TESTS", "ci")
 hypothesis.settings.load_profile(PROFILE)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not _needs_spark(item))  # stable: all else stays in order
-    for item in items:
-        group = "spark" if _needs_spark(item) else item.path.as_posix()
-        item.add_marker(pytest.mark.xdist_group(group))
-        if PROFILE == "thorough":
+    items.sort(key=lambda item: not _needs_spark(item.nodeid))  # stable: all else stays in order
+    if PROFILE == "thorough":
+        for item in items:
             _try_harder(getattr(item, "obj", None))
 
 
-def _needs_spark(item: pytest.Item) -> bool:
-    return not SPARK_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deal tests out by file, and all that need Spark together; marks cannot say so, this process collects nothing."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if _needs_spark(nodeid) else nodeid.partition("::")[0]
+
+    return ByFile(config, log)
+
+
+@functools.cache
+def _spark_tests() -> frozenset[str]:
+    """The tests that ask for the cluster or its session, read from their signatures."""
+    found = set()
+    for path in Path(__file__).parent.glob("engine/test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and SPARK_FIXTURES & {one.arg for one in node.args.args}:
+                found.add(f"{path.name}::{node.name}")
+    return frozenset(found)
+
+
+def _needs_spark(nodeid: str) -> bool:
+    file, _, name = nodeid.partition("::")
+    return f"{file.rpartition('/')[2]}::{name.partition('[')[0]}" in _spark_tests()
 
 
 def _try_harder(test: Any) -> None:
