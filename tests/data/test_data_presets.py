@@ -214,7 +214,7 @@ def test_geolife(tmp_path: Path) -> None:
 
 
 def test_geolife_needs_a_tree_and_a_size(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="holds no file of events"):
+    with pytest.raises(InvalidInput, match=r"holds no table; looked for \.plt"):
         read(tmp_path, preset="geolife", grid="500m")
     (tmp_path / "a.plt").write_text(PLT_HEADER)
     with pytest.raises(InvalidInput, match="Trajectory"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zlib
 
 import pytest
 import report_documents as documents
@@ -121,7 +123,7 @@ def test_the_first_screen_tells_the_risk_how_sure_and_what_to_do(opened):
     assert place["y"] + place["height"] <= 900
 
 
-@pytest.mark.parametrize("label", ["Not covered", "Re-identified", "By our attack", "Error of top 100"])
+@pytest.mark.parametrize("label", ["Not covered", "Re-identified", "By our attack", "Error of top 20"])
 def test_the_columns_that_matter_are_on_a_phones_screen(label, opened, full):
     cells = opened(full, width=390).page.locator(f"td[data-label='{label}']:visible")
     assert cells.count() >= 3
@@ -155,6 +157,22 @@ def test_print(opened, full):
 
 def pages(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+def texts(pdf: bytes) -> list[int]:
+    """How many pieces of text each page holds."""
+    counts = []
+    for stream in re.findall(rb"(?s)stream\r?\n(.*?)\r?\nendstream", pdf):
+        with contextlib.suppress(zlib.error):
+            counts.append(len(re.findall(rb"\bBT\b", zlib.decompress(stream))))
+    return [count for count in counts if count]
+
+
+def test_every_printed_page_has_its_number(opened, full):
+    numbered = texts(opened(full).page.pdf(prefer_css_page_size=True))
+    without = texts(opened(full.replace("@bottom-right {", "@none {")).page.pdf(prefer_css_page_size=True))
+    assert len(numbered) == len(without) >= 3
+    assert all(more > fewer for more, fewer in zip(numbered, without, strict=True))
 
 
 def test_what_is_opened_is_printed(opened, full):

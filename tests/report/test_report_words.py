@@ -279,15 +279,19 @@ def test_a_recommended_option_and_none_that_is_usable(words):
     assert "Protect what is sent" in advice(words, document)
     for row in document["protection"]:
         row["recommended"] = False
+    document["protection"][3]["utility"]["useful"] = True
     text = section(words, document, "lower")
-    assert "Nothing tried is usable where every attacker" in text
+    assert "No option is recommended where every attacker" in text
     assert "Recommended" not in text
-    assert "No protection tried keeps the counts usable" in advice(words, document)
+    assert "No protection tried is recommended" in advice(words, document)
+    for row in document["protection"][2:]:
+        row["utility"]["useful"] = False
+    assert "Nothing tried is usable where every attacker" in section(words, document, "lower")
 
 
 def test_what_is_sent_stands_beside_every_option(words):
     document = documents.full()
-    cells = re.findall(r'<td data-label="Each person sends">(.*?)</td>', render(document))
+    cells = re.findall(r'<td class="sends" data-label="Each person sends">(.*?)</td>', render(document))
     assert [re.sub("<[^>]+>", "", cell) for cell in cells] == [row["sends"] for row in document["protection"]]
     usable = re.findall(r'<td data-label="Counts usable">(.*?)</td>', render(document))
     assert usable == ["yes" if row["utility"]["useful"] else "no" for row in document["protection"]]
