@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.attack_law import slot_of
-from entropie.kernels.attack_records import TargetBlock
+from entropie.kernels.attack_records import TargetBlock, inner
 
 __all__ = ["Base", "Bases", "base_at", "common_path", "new_bases", "offer", "posting_parts", "size_parts", "take_step"]
 
@@ -43,7 +43,7 @@ class Base(NamedTuple):
     removed: NDArray[np.int64]  # class: users reached otherwise, over all targets; written to
 
 
-@njit(nogil=True, cache=True)
+@inner
 def new_bases(users: int, depths: int, leaders: int) -> Bases:
     """Begin with all users in one class of score zero."""
     bases = Bases(
@@ -55,11 +55,12 @@ def new_bases(users: int, depths: int, leaders: int) -> Bases:
         np.zeros((depths, leaders), np.int64),
     )
     bases.counts[0, 0] = users
-    bases.leaders[0] = np.arange(leaders)
+    for place in range(leaders):
+        bases.leaders[0, place] = place
     return bases
 
 
-@njit(nogil=True, cache=True)
+@inner
 def common_path(targets: TargetBlock, one: int, other: int) -> int:
     """Count the steps that the heads of two targets have in common."""
     steps = 0
@@ -76,14 +77,14 @@ def common_path(targets: TargetBlock, one: int, other: int) -> int:
     return steps
 
 
-@njit(nogil=True, cache=True)
+@inner
 def size_parts(size: float, penalty: NDArray[np.float64], scale: float, parts: NDArray[np.int64]) -> None:
     """What the rank-one term adds to every user's score."""
     for user in range(penalty.shape[0]):
         parts[user] = -np.int64(np.rint(size * penalty[user] * scale))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def posting_parts(fixed: NDArray[np.int64], weight: float, parts: NDArray[np.int64]) -> None:
     """What a feature adds to the scores of the users in its posting."""
     whole = np.int64(weight)
@@ -92,15 +93,15 @@ def posting_parts(fixed: NDArray[np.int64], weight: float, parts: NDArray[np.int
         parts[post] = whole * fixed[post] if exact else np.int64(np.rint(weight * np.float64(fixed[post])))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def take_step(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[np.int64]) -> Bases:
     """Go from `depth` one deeper: copy its classes, move the movers by their parts, and put all in order.
 
     Returns the bases, which may have grown.
     """
     first = bases.known[depth]
-    bases.classes[depth + 1] = bases.classes[depth]
-    bases.counts[depth + 1, :first] = bases.counts[depth, :first]
+    _copy(bases.classes[depth], bases.classes[depth + 1], bases.classes.shape[1])
+    _copy(bases.counts[depth], bases.counts[depth + 1], first)
     slots = np.full(1024, -1, np.int64)
     place = 0
     last = first
@@ -118,7 +119,14 @@ def take_step(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArr
     return bases
 
 
-@njit(nogil=True, cache=True)
+@inner
+def _copy(source: NDArray[np.integer], copy: NDArray[np.integer], size: int) -> None:
+    """Copy the first numbers: a loop, because an assignment of slices compiles what tells wrong shapes in words."""
+    for place in range(size):
+        copy[place] = source[place]
+
+
+@inner
 def _move_users(
     bases: Bases,
     depth: int,
@@ -162,20 +170,21 @@ def _move_users(
     return place, last
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _with_room(bases: Bases) -> Bases:
     """Make room for twice as many classes."""
     depths, room = bases.counts.shape
     values = np.zeros(2 * room, np.int64)
-    values[:room] = bases.values
     counts = np.zeros((depths, 2 * room), np.int64)
-    counts[:, :room] = bases.counts
     orders = np.zeros((depths, 2 * room), np.int64)
-    orders[:, :room] = bases.orders
+    _copy(bases.values, values, room)
+    for depth in range(depths):
+        _copy(bases.counts[depth], counts[depth], room)
+        _copy(bases.orders[depth], orders[depth], room)
     return Bases(values, bases.known, bases.classes, counts, orders, bases.leaders)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _more_slots(slots: NDArray[np.int64], values: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
     """Enter classes first..last-1 by their values into four times as many slots."""
     slots = np.full(4 * slots.shape[0], -1, np.int64)
@@ -188,7 +197,7 @@ def _more_slots(slots: NDArray[np.int64], values: NDArray[np.int64], first: int,
     return slots
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _merge_order(
     values: NDArray[np.int64], before: NDArray[np.int64], first: int, last: int, after: NDArray[np.int64]
 ) -> None:
@@ -229,7 +238,7 @@ def offer(
     return filled
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _lead(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[np.int64]) -> None:
     """Find the users who lead after a step, from those who led before it and those who moved.
 
@@ -258,7 +267,7 @@ def _lead(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[n
                 filled = offer(scores, leaders, filled, score, np.int64(user))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def base_at(bases: Bases, depth: int) -> Base:
     """Look at one depth: its classes, and the values that users have there."""
     classes = bases.known[depth]

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from entropie.kernels.attack_records import inner
 from entropie.kernels.modular import hash_value, preimages
 
 __all__ = [
@@ -79,7 +80,7 @@ def item_postings(
     return ItemPostings(starts, users, times)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _hits(reports: HashReports, report: int, family: HashFamily, room: NDArray[np.uint64]) -> int:
     """Write the items with h(x) = y into `room`: by enumeration, or by hashing the known items if they are fewer."""
     a, b, y, known = reports.a[report], reports.b[report], reports.y[report], family.known
@@ -96,12 +97,12 @@ def _hits(reports: HashReports, report: int, family: HashFamily, room: NDArray[n
     return hits
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _room_for(family: HashFamily) -> NDArray[np.uint64]:
     return np.empty(family.known.shape[0] if family.known.shape[0] > 0 else family.domain_size, np.uint64)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _gain(share: float, odds: float, floor: float) -> float:
     """ln(1 + odds Pi), or without lies ln Pi - ln floor."""
     if math.isfinite(odds):
@@ -178,7 +179,7 @@ def hits_of_reports(
     return starts, items[:end]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _longest_posting(hits: NDArray[np.uint32], item_starts: NDArray[np.int64]) -> np.int64:
     """The item among the hits that most users have, the first of equals; -1 without hits."""
     longest = np.int64(-1)

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from entropie.kernels.attack_records import CountedLaw
+from entropie.kernels.attack_records import CountedLaw, inner
 
 __all__ = [
     "EMPTY",
@@ -49,13 +49,13 @@ class Tally(NamedTuple):
     shift: int  # bits of a score below its key
 
 
-@njit(nogil=True, cache=True)
+@inner
 def slot_of(key: int, mask: int) -> int:
     """Scatter a key over a table of up to 2^24 rows by the golden ratio, modulo 2^64."""
     return int(((key * _GOLDEN) >> 40) & mask)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _empty_table(rows: int) -> NDArray[np.int64]:
     """Make a table of (key, count) with no key in it; rows are a power of two."""
     table = np.zeros((rows, 2), np.int64)
@@ -63,7 +63,7 @@ def _empty_table(rows: int) -> NDArray[np.int64]:
     return table
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count: int) -> None:
     """Count a key."""
     mask = table.shape[0] - 1
@@ -77,7 +77,7 @@ def _add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count
     table[slot, 1] += count
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Make the table key -> position of the atoms, small enough to stay in the nearest cache."""
     rows = 2
@@ -93,7 +93,7 @@ def _atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     return table
 
 
-@njit(nogil=True, cache=True)
+@inner
 def new_tally(atoms: NDArray[np.int64], max_keys: int, shift: int, level: int) -> Tally:
     """Begin to count at `level`, with these atoms apart."""
     state = np.array([0, level, min(512, 2 * max_keys)])
@@ -143,7 +143,7 @@ def sum_sorted(
     return out_keys[:place].copy(), out_counts[:place].copy()
 
 
-@njit(nogil=True, cache=True)
+@inner
 def law_of(tally: Tally) -> CountedLaw:
     """Read a tally out: sorted keys, at most `max_keys`, and their counts; its state[1] becomes their level.
 
@@ -176,7 +176,7 @@ def law_of(tally: Tally) -> CountedLaw:
     return CountedLaw(atom_counts, keys, counts, state[1])
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _make_room(tally: Tally) -> Tally:
     """Double the table, or where it has twice the keys allowed, go up to the level that all scores will need."""
     state = tally.state
@@ -196,7 +196,7 @@ def _make_room(tally: Tally) -> Tally:
     return Tally(fresh, state, tally.atoms, tally.atom_counts, tally.max_keys, tally.shift)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def count_scores(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], begin: int, end: int) -> int:
     """Count scores begin..end-1; `counts` is one for all or one for each.
 
@@ -236,20 +236,20 @@ def count_scores(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int
     return place
 
 
-@njit(nogil=True, cache=True)
+@inner
 def count_all(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], end: int) -> Tally:
     """Count scores 0..end-1, making room wherever it is needed."""
     place = count_scores(tally, scores, counts, 0, end)
     return count_rest(tally, scores, counts, place, end) if needs_room(tally.state) else tally
 
 
-@njit(nogil=True, cache=True)
+@inner
 def needs_room(state: NDArray[np.int64]) -> bool:
     """Tell from a tally's state whether its table is full."""
     return bool(state[0] > state[2])
 
 
-@njit(nogil=True, cache=True)
+@inner
 def count_rest(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], begin: int, end: int) -> Tally:
     """Make room, then count scores begin..end-1, making more wherever it is needed."""
     place = begin

@@ -1,13 +1,25 @@
-"""What the kernels of the attack are given: a block of users, a block of targets, and the unit of their sums."""
+"""What the kernels of the attack are given, a block of users, a block of targets, and the unit of their sums; and how
+their inner functions are compiled.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["CountedLaw", "Rows", "Standings", "TargetBlock", "Unit", "UserBlock"]
+__all__ = ["CountedLaw", "Rows", "Standings", "TargetBlock", "Unit", "UserBlock", "inner"]
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def inner(function: Function) -> Function:
+    """Compile a function that only other kernels call: without the way in from Python it takes less time."""
+    compiled = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+    return cast(Function, compiled(function))
 
 
 class Rows(NamedTuple):

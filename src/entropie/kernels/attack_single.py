@@ -9,12 +9,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.attack_law import count_all, law_of, new_tally
-from entropie.kernels.attack_records import CountedLaw, Standings, Unit, UserBlock
+from entropie.kernels.attack_records import CountedLaw, Standings, Unit, UserBlock, inner
 
 __all__ = ["information_nats", "score_single"]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _by_feature(asked: NDArray[np.int64], features: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Group targets by the feature asked: those with feature f are targets[starts[f]:starts[f + 1]]."""
     starts = np.zeros(features + 1, np.int64)
@@ -32,7 +32,7 @@ def _by_feature(asked: NDArray[np.int64], features: int) -> tuple[NDArray[np.int
     return starts, targets
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _note_near(
     ladder: NDArray[np.int64],
     users: int,
@@ -59,7 +59,7 @@ def _note_near(
     return rungs
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _best_of_posting(holders: NDArray[np.uint32], ranking: NDArray[np.int64], candidates: int) -> NDArray[np.uint32]:
     """The best holders of a feature, then the first users that lack it."""
     best = np.empty(candidates, np.uint32)
@@ -152,7 +152,7 @@ def score_single(
     return standings, groups, law_of(tally)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _psi(a: float) -> float:
     """(1 + a) ln(1 + a) - a, also near 0 and at -1."""
     if abs(a) < 1e-4:

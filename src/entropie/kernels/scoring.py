@@ -37,7 +37,7 @@ from entropie.kernels.attack_law import (
     new_tally,
     sum_sorted,
 )
-from entropie.kernels.attack_records import CountedLaw, Standings, TargetBlock, Unit, UserBlock
+from entropie.kernels.attack_records import CountedLaw, Standings, TargetBlock, Unit, UserBlock, inner
 
 __all__ = ["score_targets"]
 
@@ -61,7 +61,7 @@ class _Near(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _room_for(users: int, candidates: int) -> _Reached:
     return _Reached(
         np.full(users, EMPTY, np.int64),
@@ -73,7 +73,7 @@ def _room_for(users: int, candidates: int) -> _Reached:
     )
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _descend(bases: Bases, step: int, users: UserBlock, targets: TargetBlock, target: int, scale: float) -> Bases:
     """Take one step of a target's head: the rank-one term first, if there is one, then a feature."""
     ranked = targets.sizes.shape[0] > 0
@@ -88,7 +88,7 @@ def _descend(bases: Bases, step: int, users: UserBlock, targets: TargetBlock, ta
     return take_step(bases, step, users.users[posting], parts)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _visit(users: UserBlock, targets: TargetBlock, target: int, reached: _Reached) -> int:
     """Add the features beyond a target's head to the sums of the users who have them; returns how many are reached."""
     starts, holders, fixed, sums, met = users.starts, users.users, users.fixed, reached.sums, reached.users
@@ -111,7 +111,7 @@ def _visit(users: UserBlock, targets: TargetBlock, target: int, reached: _Reache
     return count
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _settle(base: Base, reached: _Reached, count: int) -> int:
     """Take the users reached out of their classes, add the base to their sums, keep the best; returns how many.
 
@@ -137,7 +137,7 @@ def _settle(base: Base, reached: _Reached, count: int) -> int:
     return filled
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _offer_unreached(base: Base, reached: _Reached, filled: int) -> None:
     """Offer the best users that the target's own features did not reach, until none can enter any more."""
     sums, classes, values, leaders = reached.sums, base.classes, base.values, base.leaders
@@ -165,7 +165,7 @@ def _offer_unreached(base: Base, reached: _Reached, filled: int) -> None:
                 filled = offer(best_scores, best_users, filled, score, np.int64(user))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _standing(base: Base, reached: _Reached, count: int, genuine: int, tolerance: int) -> tuple[int, int]:
     """Count the users better than the genuine score, and those tied with it."""
     scores, bases, ladder, above = reached.scores, reached.bases, base.ladder, base.above
@@ -187,7 +187,7 @@ def _standing(base: Base, reached: _Reached, count: int, genuine: int, tolerance
     return over_own, near_own - over_own
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _near_best(
     base: Base, reached: _Reached, count: int, tolerance: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -230,7 +230,7 @@ def _near_best(
     return values[left], counts[left]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _note_candidates(near: _Near, target: int, best: NDArray[np.int64], tolerance: int) -> None:
     """Note the scores near the best of a target, where all users who have them are among the candidates."""
     scores, counts, offsets = near.scores, near.counts, near.offsets
@@ -247,19 +247,20 @@ def _note_candidates(near: _Near, target: int, best: NDArray[np.int64], toleranc
     offsets[target + 1] = end
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _note_all(near: _Near, target: int, scores: NDArray[np.int64], counts: NDArray[np.int64]) -> _Near:
     """Note the scores near the best of a target, however many there are."""
     begin = near.offsets[target]
     end = begin + scores.shape[0]
     near = _with_room(near, end)
-    near.scores[begin:end] = scores
-    near.counts[begin:end] = counts
+    for place in range(scores.shape[0]):
+        near.scores[begin + place] = scores[place]
+        near.counts[begin + place] = counts[place]
     near.offsets[target + 1] = end
     return near
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _with_room(near: _Near, end: int) -> _Near:
     """Make the arrays long enough to write up to below `end`."""
     while end > near.scores.shape[0]:
@@ -268,14 +269,14 @@ def _with_room(near: _Near, end: int) -> _Near:
     return near
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _check_genuine(base: Base, reached: _Reached, own: int, genuine: int) -> None:
     if own >= 0:
         score = base.values[base.classes[own]] + (reached.sums[own] if reached.sums[own] != EMPTY else 0)
         assert score == genuine, "a genuine score given is not the one scored"
 
 
-@njit(nogil=True, cache=True)
+@inner
 def _impostors(base: Base, reached: _Reached, count: int, own: int) -> int:
     """Forget the sums, take the genuine user out of the scores or of the base; returns how many scores are left."""
     sums, users, scores = reached.sums, reached.users, reached.scores
@@ -318,7 +319,7 @@ def score_targets(
     tally = new_tally(atoms, max_keys, unit.shift, level)
     state = tally.state
     reached = _room_for(users.user_count, candidates)
-    scores, best = reached.scores, reached.best_scores
+    scores, best, leading = reached.scores, reached.best_scores, reached.best_users
     deepest = np.max(targets.heads) + ranked if count > 0 else 0
     bases = new_bases(users.user_count, deepest + 1, min(candidates + 64, users.user_count))
     one = np.ones(1, np.int64)
@@ -345,7 +346,7 @@ def score_targets(
                 near = _note_all(near, target, *_near_best(base, reached, met, unit.tolerance))
             for place in range(candidates):
                 best_scores[target, place] = best[place]
-                best_users[target, place] = reached.best_users[place]
+                best_users[target, place] = leading[place]
             impostors = _impostors(base, reached, met, own)
             counted = count_scores(tally, scores, one, 0, impostors)
             if needs_room(state):
