@@ -23,6 +23,7 @@ from entropie.quantities import read_bytes, read_count, read_share
 from entropie.theory import checks
 
 __all__ = [
+    "SECTIONS",
     "About",
     "Attackers",
     "Kind",
@@ -266,7 +267,7 @@ class Request:
         given = {name: value for name, value in options.items() if value is not None}
         sections: dict[str, Any] = {}
         for section in fields(cls):
-            kind = _KINDS[section.name]
+            kind = SECTIONS[section.name]
             mine = {f.name: _given(f, given.pop(f.name)) for f in fields(kind) if f.name in given}
             sections[section.name] = kind(**({"events": events, **mine} if kind is Source else mine))
         if given:
@@ -279,9 +280,11 @@ class Request:
         values = _read_toml(Path(path))
         merged: dict[str, Any] = {}
         for name, table in values.items():
-            if name not in _KINDS or not isinstance(table, dict):
-                raise InvalidInput(f"Configuration {path} may have the tables {_listed(_KINDS)}, got `{name}` instead.")
-            known = {f.name for f in fields(_KINDS[name]) if option_of(f) is not None or f.name in _ALSO_WRITTEN}
+            if name not in SECTIONS or not isinstance(table, dict):
+                raise InvalidInput(
+                    f"Configuration {path} may have the tables {_listed(SECTIONS)}, got `{name}` instead."
+                )
+            known = {f.name for f in fields(SECTIONS[name]) if option_of(f) is not None or f.name in _ALSO_WRITTEN}
             for key, value in table.items():
                 if key not in known:
                     raise InvalidInput(
@@ -306,7 +309,7 @@ class Request:
         return "\n\n".join(blocks) + "\n"
 
 
-_KINDS: dict[str, Any] = {
+SECTIONS: dict[str, Any] = {
     "source": Source,
     "people": People,
     "split": SplitRule,
