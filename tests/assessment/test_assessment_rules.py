@@ -230,10 +230,9 @@ TABLE = table_of([["a", "b"] * 5, ["b", "c"] * 6])
         ({"max_dirty_share": 1.5}, "max_dirty_share"),
         ({"preset": "myspace"}, "preset"),
         ({"grid": "500m"}, "grid"),
-        ({"memory_limit": "lots"}, "memory_limit"),
+        ({"memory": "lots"}, "memory"),
         ({"target_events": 0}, "target_events"),
         ({"train_events": 0}, "train_events"),
-        ({"matchers": []}, "matchers"),
     ],
     ids=str,
 )

@@ -272,5 +272,5 @@ def test_no_input_is_ever_overwritten(entropie, visits, tmp_path):
 
 def test_reports_without_noise_are_said_to_be_the_items(entropie, visits):
     options = ["--column", "code", "--domain", "6", "--mechanism", "rr"]
-    assert "nothing was changed" in entropie("obfuscate", visits, *options, "--theta", "1", "--out", "a.csv").out
-    assert "nothing was changed" not in entropie("obfuscate", visits, *options, "--theta", ".9", "--out", "b.csv").out
+    assert "no noise was added" in entropie("obfuscate", visits, *options, "--theta", "1", "--out", "a.csv").out
+    assert "no noise was added" not in entropie("obfuscate", visits, *options, "--theta", ".9", "--out", "b.csv").out

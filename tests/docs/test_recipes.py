@@ -145,4 +145,4 @@ def test_the_line_for_cron():
     assert (day, month, weekday) == ("1", "*", "*")
     assert subprocess.run(["sh", "-n", "-c", command], capture_output=True).returncode == 0
     script = command.split()[-1]
-    assert f"Save it as\n`{script}`" in RECIPES.read_text(encoding="utf-8")
+    assert f"Save it as `{script}`" in RECIPES.read_text(encoding="utf-8")
