@@ -206,7 +206,7 @@ def item_parts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """People, events, mean share and bits of items, from one entry per person and item in the order of people.
 
-    An entry has the item (below `domain_size`), the person's events at it and all her events. Items may be dealt with
+    An entry has the item (below `domain_size`), the person's events at it and all their events. Items may be dealt with
     in parts, as long as all entries of an item are in one; `active` counts everybody who has events.
     """
     shares = counts / lengths

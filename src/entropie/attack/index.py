@@ -158,7 +158,7 @@ class Index:
 class Targets:
     """Target rows in the index's numbers; target r is of person ids[r].
 
-    She stands at place own[r] of the index, -1 where she is in another block of users; genuine[r] is her score in
+    They stand at place own[r] of the index, -1 where they are in another block of users; genuine[r] is their score in
     units, known beforehand. The first heads[r] features of a row are its head. Neighbours with the same head and size
     are scored on one base, which saves time and changes no result.
     """

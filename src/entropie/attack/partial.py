@@ -46,7 +46,7 @@ class Partial:
     ids: NDArray[np.int64]
     genuine: NDArray[np.int64]
     better: NDArray[np.int64]  # users of the block strictly better than the genuine score
-    tied: NDArray[np.int64]  # users of the block tied with it, the genuine one included if she is among them
+    tied: NDArray[np.int64]  # users of the block tied with it, the genuine one included if among them
     near_offsets: NDArray[np.int64]
     near_scores: NDArray[np.int64]
     near_counts: NDArray[np.int64]

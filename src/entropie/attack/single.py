@@ -72,7 +72,7 @@ def attack_single(
 
 
 def pie_bits(traces: Traces, *, theta: float = 1.0) -> float:
-    """Compute the exact PIE, I(U;Y) in bits, when a user who sends one datum draws it from her own trace.
+    """Compute the exact PIE, I(U;Y) in bits, when a user who sends one datum draws it from their own trace.
 
     Users are uniform and q_i(y) = theta pi_i(y) + (1 - theta)/k; users without events are left out.
     """

@@ -133,7 +133,7 @@ def last_events(traces: Traces, count: int) -> Traces:
 
 
 def thin(traces: Traces, probability: float, *, seed: int = 0, keys: ArrayLike | None = None) -> Traces:
-    """Keep every event with this probability, by a hash of the seed, its user's key and its place in her trace.
+    """Keep every event with this probability, by a hash of the seed, its user's key and its place in their trace.
 
     No other event has a part in it, and what a smaller probability keeps is part of what a larger one keeps. `keys`
     are one whole number per user; without them users go by their codes.

@@ -1,7 +1,7 @@
-"""Loops of the simulator: a stream of random numbers per person, and the walk she takes.
+"""Loops of the simulator: a stream of random numbers per person, and the walk they take.
 
-Every person has a stream of her own, made from (seed, person) alone, so that neither blocks nor threads change what
-she does. A place is a number: `cell * places_per_cell + rank`, where a low rank is a well-known place; no table of
+Every person has a stream of their own, made from (seed, person) alone, so that neither blocks nor threads change what
+they do. A place is a number: `cell * places_per_cell + rank`, where a low rank is a well-known place; no table of
 places is kept, whatever their number.
 """
 

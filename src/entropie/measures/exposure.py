@@ -1,6 +1,6 @@
 """Who is at risk: people in order of how clear the attacker's best match is, and how often it is right.
 
-An attacker need not attack everybody. She sees how far her best candidate stands ahead of the second without knowing
+An attacker need not attack everybody. They see how far their best candidate stands ahead of the second without knowing
 the truth, and may act only where the gap is wide. The average over all people hides that; the tenths shown here do not.
 """
 
@@ -24,7 +24,7 @@ GROUPS = 10
 
 @dataclass(frozen=True, slots=True)
 class ExposureGroup:
-    """Some people next to each other in the order of clarity, and the share of them named rightly."""
+    """Some people next to each other in the order of clarity, and the share of them re-identified."""
 
     begin: float  # share of people whose match is clearer
     end: float

@@ -55,8 +55,8 @@ def top_k_errors(
 ) -> tuple[GuessError, ...]:
     """Error within k guesses for every k up to the number of users.
 
-    The genuine user shares the places `rank_low` to `rank_high` with those tied with her, and chance breaks ties: she
-    is among the first k with probability (k - rank_low + 1)/(rank_high - rank_low + 1), cut to 0..1.
+    The genuine user shares the places `rank_low` to `rank_high` with those tied, and chance breaks ties: they
+    are among the first k with probability (k - rank_low + 1)/(rank_high - rank_low + 1), cut to 0..1.
     """
     low, high = np.asarray(rank_low, dtype=np.int64), np.asarray(rank_high, dtype=np.int64)
     if low.shape != high.shape or low.ndim != 1 or not low.size:

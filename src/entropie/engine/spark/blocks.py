@@ -33,7 +33,7 @@ class Block:
 
     Items are numbered by their place in `codes`. `facts` are those of each training, `target_events` how often
     everybody's targets have each item. Where people are exchanged, `labels` says as whose a person's target is
-    attacked, and `places` where she stands in the order of contents.
+    attacked, and `places` where they stand in the order of contents.
     """
 
     people: NDArray[np.int64]

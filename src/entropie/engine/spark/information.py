@@ -28,14 +28,14 @@ Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def attacked_pairs(people: DataFrame, rule: SplitRule) -> DataFrame:
-    """Rows (item, person, her events at it, all her events) of everybody who is attacked."""
+    """Rows (item, person, their events at it, all their events) of everybody who is attacked."""
     return people.mapInArrow(partial(_people_pairs, rule=rule), _PAIRS)
 
 
 def dealt_pairs(
     spark: SparkSession, lengths: Histogram, popularity: Histogram, seed: int, people: int, partitions: int
 ) -> DataFrame:
-    """The same rows with all events dealt out anew, as many to each person as before."""
+    """The same rows with all events shuffled among people, as many to each person as before."""
     return spark.range(0, partitions, 1, partitions).mapInArrow(
         partial(
             _dealt_batches, lengths=lengths, popularity=popularity, seed=seed, people=people, partitions=partitions
