@@ -27,6 +27,9 @@ COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
 def main(words: list[str]) -> int:
     """Plant every error chosen and print what became of it."""
     chosen = [mutant for mutant in MUTANTS if not words or any(word in mutant.file for word in words)]
+    if not chosen:
+        print(f"mutants: no file of a planted error has {' or '.join(words)} in its name", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(Path(folder))
         missing = [mutant for mutant in chosen if (tree / mutant.file).read_text().count(mutant.text) != 1]
