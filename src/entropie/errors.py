@@ -3,11 +3,14 @@
     EntropieError
     ├── InvalidParameter     a number or name that breaks a rule (also a ValueError)
     ├── InvalidInput         a file, column or value that cannot be used (also a ValueError)
+    │   ├── InputTooLarge        more than the memory allowed for it
     │   └── ParametersMismatch   reports or counts made under other parameters
     └── Unreachable          no setting gives what was asked for (also a ValueError)
 
 Every message is one sentence or two: name, rule, value, remedy. A message that speaks of a parameter marks it with
-`option`: Python then reads `min_events=`, the command line `--min-events`.
+`option`: Python then reads `min_events=`, the command line `--min-events`. A message that quotes data marks it with
+`shown`: it is left out unless asked for (`--show-values`, `with_values`), because messages end up in logs. Whatever a
+message names is `printable`: nothing in it moves a cursor, turns the direction of text or breaks a line.
 """
 
 from __future__ import annotations
@@ -15,9 +18,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-__all__ = ["EntropieError", "InvalidInput", "InvalidParameter", "ParametersMismatch", "Unreachable", "option"]
+__all__ = [
+    "EntropieError",
+    "InputTooLarge",
+    "InvalidInput",
+    "InvalidParameter",
+    "ParametersMismatch",
+    "Unreachable",
+    "option",
+    "printable",
+    "shown",
+]
 
 _INSIDE = re.compile("\x02([^\x02\x03]*)\x03")
+_VALUE = re.compile("\x04([^\x04-\x06]*)\x05([^\x04-\x06]*)\x06")
+_LONGEST_VALUE = 60
 _SUBJECT = re.compile(r"Parameter `(\w+)`")
 
 
@@ -26,16 +41,46 @@ def option(name: str) -> str:
     return f"\x02{name}\x03"
 
 
+def shown(value: object, instead: str = "") -> str:
+    """Mark a value from the data in a message: it is left out, and `instead` stands there, unless asked for."""
+    text = printable(value if isinstance(value, str) else repr(value))
+    cut = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+    return f"\x04{cut}\x05{instead}\x06"
+
+
+def printable(text: str) -> str:
+    r"""A name as it may be shown: controls, escapes, turns of direction, line ends and broken characters spelled out.
+
+    >>> printable("a\x1b[31m\u202eb\n")
+    'a\\x1b[31m\\u202eb\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter == "\N{NO-BREAK SPACE}" else repr(letter)[1:-1] for letter in text
+    )
+
+
 class EntropieError(Exception):
     """Root of everything raised on purpose."""
 
     def __str__(self) -> str:
-        return _INSIDE.sub(r"`\1=`", super().__str__())
+        return printable(_INSIDE.sub(r"`\1=`", self._said(values=False)))
 
-    def on_command_line(self, spelled: Callable[[str], str]) -> str:
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def with_values(self) -> str:
+        """The message with the values from the data that it quotes; not for logs."""
+        return printable(_INSIDE.sub(r"`\1=`", self._said(values=True)))
+
+    def on_command_line(self, spelled: Callable[[str], str], *, values: bool = False) -> str:
         """The message with every parameter as the option that sets it; `spelled` gives an option's name."""
-        text = _INSIDE.sub(lambda found: spelled(found[1]), super().__str__())
-        return _SUBJECT.sub(lambda found: f"Option {spelled(found[1])}", text)
+        text = _INSIDE.sub(lambda found: spelled(found[1]), self._said(values))
+        return printable(_SUBJECT.sub(lambda found: f"Option {spelled(found[1])}", text))
+
+    def _said(self, values: bool) -> str:
+        return _VALUE.sub(r"\1" if values else r"\2", super().__str__())
 
 
 class InvalidParameter(EntropieError, ValueError):
@@ -49,6 +94,10 @@ class InvalidParameter(EntropieError, ValueError):
 
 class InvalidInput(EntropieError, ValueError):
     """A file, a column or a value cannot be used."""
+
+
+class InputTooLarge(InvalidInput):
+    """What was read takes more memory than it may."""
 
 
 class ParametersMismatch(InvalidInput):
