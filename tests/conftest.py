@@ -1,7 +1,7 @@
 """How tests are dealt to processes, and how hard properties are tried.
 
-The tests that need Spark share one cluster and one session: they are one group, dealt out first because it is the
-longest. All others go by file. Properties are tried with the budgets written beside them; `TESTS=thorough` tries ten
+Tests that share what is dear to make, a Spark cluster or the figures of the paper, are one group each and run in one
+process; these groups are dealt out first because they are the longest. All others go by file. Properties are tried with the budgets written beside them; `TESTS=thorough` tries ten
 times as many examples, and `TESTS=mutants` stops at the first that fails without looking for a smaller one.
 """
 
@@ -17,7 +17,8 @@ import hypothesis
 import pytest
 
 THOROUGH = 10
-SPARK_FIXTURES = {"spark", "cluster"}
+SHARED = {"spark": ("engine", {"spark", "cluster"}), "figures": ("paper", {"small"})}
+"""Groups, the longest first: the folder of their tests, and the fixtures that they ask for."""
 
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=60)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=60 * THOROUGH)
@@ -33,37 +34,41 @@ hypothesis.settings.load_profile(PROFILE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not _needs_spark(item.nodeid))  # stable: all else stays in order
+    order = {group: place for place, group in enumerate(SHARED)}
+    items.sort(key=lambda item: order.get(_scope(item.nodeid), len(order)))  # stable: all else stays in order
     if PROFILE == "thorough":
         for item in items:
             _try_harder(getattr(item, "obj", None))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Deal tests out by file, and all that need Spark together; marks cannot say so, this process collects nothing."""
+    """Deal tests out by group or file; marks cannot say so, this process collects nothing."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByFile(LoadScopeScheduling):
+    class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if _needs_spark(nodeid) else nodeid.partition("::")[0]
+            return _scope(nodeid)
 
-    return ByFile(config, log)
+    return ByGroup(config, log)
+
+
+def _scope(nodeid: str) -> str:
+    """The group of a test, or else its file."""
+    file, _, name = nodeid.partition("::")
+    return _grouped().get((Path(file).name, name.partition("[")[0]), file)
 
 
 @functools.cache
-def _spark_tests() -> frozenset[str]:
-    """The tests that ask for the cluster or its session, read from their signatures."""
-    found = set()
-    for path in Path(__file__).parent.glob("engine/test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and SPARK_FIXTURES & {one.arg for one in node.args.args}:
-                found.add(f"{path.name}::{node.name}")
-    return frozenset(found)
-
-
-def _needs_spark(nodeid: str) -> bool:
-    file, _, name = nodeid.partition("::")
-    return f"{file.rpartition('/')[2]}::{name.partition('[')[0]}" in _spark_tests()
+def _grouped() -> dict[tuple[str, str], str]:
+    """The group of every test that is in one, by its file and name, read from the signatures."""
+    found = {}
+    for group, (folder, fixtures) in SHARED.items():
+        for path in (Path(__file__).parent / folder).glob("test_*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef) and fixtures & {one.arg for one in node.args.args}:
+                    found[path.name, node.name] = group
+    return found
 
 
 def _try_harder(test: Any) -> None:

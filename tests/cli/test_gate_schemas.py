@@ -36,6 +36,16 @@ def objects(value: Any, path: str = "$") -> Iterator[tuple[str, dict]]:
             yield from objects(inner, f"{path}[{index}]")
 
 
+def shortened(value: Any) -> Any:
+    """The document with two entries of every list of objects or lists; `objects` looks at no more."""
+    if isinstance(value, dict):
+        return {name: shortened(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        nested = any(isinstance(inner, dict | list) for inner in value)
+        return [shortened(inner) for inner in (value[:2] if nested else value)]
+    return value
+
+
 @pytest.fixture
 def run(entropie):
     def documents_of(*arguments: str) -> dict:
@@ -168,9 +178,19 @@ CASES = {
 EACH = [(name, index) for name, cases in CASES.items() for index in range(len(cases))]
 
 
+MADE: dict[tuple[str, int], dict] = {}
+
+
+def made(run, name: str, index: int) -> dict:
+    """One of the cases, run once for all tests."""
+    if (name, index) not in MADE:
+        MADE[name, index] = CASES[name][index](run)
+    return copy.deepcopy(MADE[name, index])
+
+
 @pytest.mark.parametrize(("name", "index"), EACH)
 def test_documents_keep_to_their_schema(run, name, index):
-    document = CASES[name][index](run)
+    document = made(run, name, index)
     problems = [f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(document)]
     assert problems == []
 
@@ -181,18 +201,20 @@ STRICT = [*((name, 0) for name in CASES), ("assessment", 1), ("assessment", 4), 
 @pytest.mark.parametrize(("name", "index"), STRICT)
 def test_a_key_too_many_or_too_few_is_refused(run, name, index):
     """Strictness, key by key: each object of a real document with one key more, and without its first one."""
-    document = CASES[name][index](run)
+    document = shortened(made(run, name, index))
     check = validator(name)
-    for path, _ in list(objects(document)):
+    assert check.is_valid(document)
+    for path, inside in list(objects(document)):
         if path in OPEN:
             continue
-        more, fewer = copy.deepcopy(document), copy.deepcopy(document)
-        dict(objects(more))[path]["unheard_of"] = 1
-        assert not check.is_valid(more), path
-        inside = dict(objects(fewer))[path]
+        kept = dict(inside)
+        inside["unheard_of"] = 1
+        assert not check.is_valid(document), path
+        del inside["unheard_of"]
         if inside and not path.startswith("$.input"):
             del inside[next(iter(inside))]
-            assert not check.is_valid(fewer), path
+            assert not check.is_valid(document), path
+        inside |= kept
 
 
 def test_named_kinds_of_parameters():
@@ -205,7 +227,7 @@ def test_named_kinds_of_parameters():
 
 
 def test_wrong_values_are_refused(run):
-    document = assessed(run)
+    document = made(run, "assessment", 2)
     check = validator("assessment")
     for path, value in (
         (("verdict", "decision"), "MAYBE"),

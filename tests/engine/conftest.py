@@ -14,6 +14,9 @@ from entropie.errors import InvalidInput
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java processes that live for minutes: they would spend most of them on making themselves faster."""
+
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
@@ -21,8 +24,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         require()
     except InvalidInput as missing:
         pytest.skip(str(missing))
-    with Standalone(tmp_path_factory.mktemp("cluster"), workers=2) as running:
-        yield running
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", JAVA)
+        with Standalone(tmp_path_factory.mktemp("cluster"), workers=2) as running:
+            yield running
 
 
 @pytest.fixture(scope="session")

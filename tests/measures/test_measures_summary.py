@@ -136,9 +136,11 @@ def naive_scores(path: Path, matcher: str) -> NDArray[np.float64]:
         else:
             targets.append(list(target))
     scores = np.zeros((len(kept), len(kept)))
+    columns = {feature: tuple(map(np.array, zip(*known, strict=True))) for feature, known in index_of.items()}
     for row, features in enumerate(targets):
         for feature in features:
-            for who, weight in index_of.get(feature, ()):
+            if feature in columns:
+                who, weight = columns[feature]
                 scores[row, who] += weight
     return scores.round(9)
 

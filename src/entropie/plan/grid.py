@@ -81,7 +81,7 @@ class Grid:
     @classmethod
     def of(cls, users: Any, targets: Any) -> Grid:
         """A grid from bounds in any kind of sequence."""
-        return cls(*(tuple(int(bound) for bound in bounds) for bounds in (users, targets)))
+        return cls(*(tuple(np.asarray(bounds, np.int64).tolist()) for bounds in (users, targets)))
 
     @property
     def user_blocks(self) -> int:
