@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from entropie import document as documents
-from entropie.atomic import check_folder
+from entropie.atomic import claimed, write_together
 from entropie.data.prepare import Prepared, prepare
 from entropie.errors import EntropieError, InvalidParameter, option
 from entropie.findings import Findings, check_matchers, findings_of
@@ -27,7 +27,9 @@ from entropie.request import REPLICATES, People, Request
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison
 
-__all__ = ["Assessment", "assess", "assessed", "compare", "report"]
+FILES = ("assessment.json", "report.html")
+
+__all__ = ["FILES", "Assessment", "assess", "assessed", "compare", "report"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,18 +59,27 @@ class Assessment(Findings):
         return self.document
 
     def write(self, folder: str | os.PathLike[str] = "entropie-out", *, report: bool = True) -> tuple[Path, ...]:
-        """Write assessment.json and report.html into a folder, made where it does not exist; returns the files."""
-        out = Path(folder)
-        check_folder(out)
-        out.mkdir(parents=True, exist_ok=True)
-        files = [out / "assessment.json"]
-        documents.write(files[0], self.document)
-        if report:
-            from entropie.page import write_report
+        """Write assessment.json and report.html into a folder, made where it does not exist; returns the files.
 
-            files.append(out / "report.html")
-            write_report(self.document, files[1])
-        return tuple(files)
+        They appear together, readable by their owner alone; an old report goes where none is wanted.
+        """
+        with claimed(folder) as out:
+            return self.write_into(out, report=report)
+
+    def write_into(self, folder: Path, *, report: bool = True) -> tuple[Path, ...]:
+        """Write both files into a folder that this run has claimed; the first also where the second cannot be made."""
+        page, problem = None, None
+        if report:
+            from entropie.page import render
+
+            try:
+                page = render(self.document)
+            except Exception as found:
+                problem = found
+        files = write_together(folder, dict(zip(FILES, (documents.text_of(self.document), page), strict=True)))
+        if problem is not None:
+            raise problem
+        return files
 
     def _lines(self) -> Iterator[str]:
         if self.verdict is not None:

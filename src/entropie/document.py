@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct, field
 
-from entropie.atomic import replacing
+from entropie.atomic import write_file
 from entropie.errors import InvalidInput
 
-__all__ = ["SCHEMA", "Document", "converted", "plain", "read", "schema_of", "typed", "write"]
+__all__ = ["SCHEMA", "Document", "converted", "plain", "read", "schema_of", "text_of", "typed", "write"]
 
 SCHEMA = "entropie.assessment/1"
 _AGAIN = "make it anew with `entropie assess`"
@@ -621,13 +621,16 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def write(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
     """Check a plain document and write it; the file appears whole or not at all."""
+    write_file(path, text_of(document))
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """Check a plain document; the text of its file."""
     typed(document)
     try:
-        text = json.dumps(document, indent=1, allow_nan=False)
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
     except ValueError:
         raise InvalidInput("The document holds NaN or an infinite number, which JSON cannot; write null.") from None
-    with replacing(path) as hidden:
-        hidden.write_text(text + "\n", encoding="utf-8")
 
 
 def converted(value: Any, kind: type[Typed], what: str, remedy: str) -> Typed:

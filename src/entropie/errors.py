@@ -5,7 +5,8 @@
     ├── InvalidInput         a file, column or value that cannot be used (also a ValueError)
     │   ├── InputTooLarge        more than the memory allowed for it
     │   └── ParametersMismatch   reports or counts made under other parameters
-    └── Unreachable          no setting gives what was asked for (also a ValueError)
+    ├── Unreachable          no setting gives what was asked for (also a ValueError)
+    └── OutputFailed         a file that could not be written (also an OSError)
 
 Every message is one sentence or two: name, rule, value, remedy. A message that speaks of a parameter marks it with
 `option`: Python then reads `min_events=`, the command line `--min-events`. A message that quotes data marks it with
@@ -16,6 +17,7 @@ message names is `printable`: nothing in it moves a cursor, turns the direction 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "InputTooLarge",
     "InvalidInput",
     "InvalidParameter",
+    "OutputFailed",
     "ParametersMismatch",
     "Unreachable",
     "option",
@@ -57,7 +60,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter == "\N{NO-BREAK SPACE}" else repr(letter)[1:-1] for letter in text
+        letter if letter.isprintable() or unicodedata.category(letter) == "Zs" else repr(letter)[1:-1]
+        for letter in text
     )
 
 
@@ -106,3 +110,7 @@ class ParametersMismatch(InvalidInput):
 
 class Unreachable(EntropieError, ValueError):
     """No setting of the mechanism reaches the wanted guarantee."""
+
+
+class OutputFailed(EntropieError, OSError):
+    """A file could not be written: the disk is full, or nobody may write there."""

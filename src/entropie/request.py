@@ -211,6 +211,7 @@ class Output:
     out: Path = _option(Path("entropie-out"), "Folder for both files.", "path", "DIR")
     report: bool = _option(True, "Write no report.html.", "flag", spelled="no-report")
     metrics: Path | None = _option(None, "Also write the numbers for Prometheus.", "path", "FILE")
+    public: bool = _option(False, "Let others read the files (0644, not 0600).", "flag")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,11 @@ def test_comparison_text(matches_golden):
         (["foursquare"], "Give --out to write events, or --compare to compare with real ones."),
         (["foursquare", "--out", "a", "--compare", "b"], "Give --out"),
         (["foursquare", "--users", "9", "--scale", "1", "--out", "a"], "Give --users or --scale, not both."),
-        (["foursquare", "--users", "0", "--out", "a"], "Option --users must be a whole number from 1"),
+        (["foursquare", "--users", "0", "--out", "a.csv"], "Option --users must be a whole number from 1"),
         (["foursquare", "--scale", "0", "--out", "a"], "Option --scale must be a number above 0 and at most 100"),
         (["foursquare", "--scale", "nan", "--out", "a"], "is not a share"),
         (
-            ["foursquare", "--users", "9", "--seed", "-1", "--out", "a"],
+            ["foursquare", "--users", "9", "--seed", "-1", "--out", "a.parquet"],
             "Option --seed must be a whole number from 0",
         ),
         (["foursquare", "--users", "9", "--out", "no/a"], "the folder no does not exist"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,11 @@ from entropie.cli import output
 from entropie.cli.options import FILE, Command, given, json_option, option, options_of, quiet_option, verbose_option
 from entropie.request import About, Attackers, Limits, Output, People, Request, Run, Source, SplitRule
 
+if TYPE_CHECKING:
+    from entropie.assessment import Assessment
+
 _DEMO_KNOWN_EVENTS = 5
+EXIT_BAD_INPUT = 2
 _DEMO = "MovieLens latest-small, ratings of 4 and above"
 
 
@@ -55,7 +59,7 @@ def assess(
     request = Request.of(events, given(options)) if config is None else Request.read(config, values)
     _check_events(request)
     if print_config:
-        click.echo(request.to_toml(), nl=False)
+        output.show(request.to_toml().removesuffix("\n"))
         return 0
     return run(request, View(as_json, verbose, quiet))
 
@@ -86,34 +90,46 @@ def demo(as_json: bool, verbose: bool, quiet: bool, **options: Any) -> int:
 
 
 def run(request: Request, view: View) -> int:
-    """Run a request, write its files, print what it came to; returns the exit code."""
-    from entropie.assessment import assessed
-    from entropie.atomic import check_file, check_folder, refuse_overwriting
+    """Run a request, write its files, print what it came to; returns the exit code.
+
+    Nothing found is lost for a file that cannot be written: each is tried, the result is printed, then it is said.
+    """
+    from entropie.assessment import FILES
+    from entropie.atomic import check_file, claimed, publicly, refuse_overwriting, written
     from entropie.cli.summary import assessment_text
+    from entropie.gate.metrics import write_metrics
 
     events, wanted = request.source.events, request.output
     named = Path(events) if isinstance(events, str) else None
-    check_folder(wanted.out)
-    refuse_overwriting([named, request.verdict.waiver], [wanted.metrics])
+    own = [wanted.out / file for file in FILES]
+    refuse_overwriting([named, request.verdict.waiver], [*own, wanted.metrics])
     if wanted.metrics is not None:
         check_file(wanted.metrics)
-    with output.stages() as progress:
-        progress("reading", 0.0)
-        how = replace(request.run, progress=progress, command=shlex.join(["entropie", *sys.argv[1:]]))
-        result = assessed(replace(request, run=how))
-    files = result.write(wanted.out, report=wanted.report)
-    if wanted.metrics is not None:
-        from entropie.gate.metrics import write_metrics
-
-        write_metrics(wanted.metrics, result.document)
-    if result.problem is not None:
-        raise result.problem
+    with publicly() if wanted.public else nullcontext(), claimed(wanted.out):
+        result = _assessed(request)
+        tried = output.Attempts()
+        tried.run(lambda: result.write_into(wanted.out, report=wanted.report))
+        if wanted.metrics is not None:
+            tried.run(partial(write_metrics, wanted.metrics, result.document))
     if view.as_json:
-        output.print_json(result.document)
+        tried.run(lambda: output.print_json(result.document))
     elif not view.quiet:
         name = request.source.name or (named.name if named is not None and named.name else str(events))
-        click.echo(assessment_text(result, name, files, verbose=view.verbose))
+        files = [file for file in own if file in written()]
+        tried.run(lambda: output.show(assessment_text(result, output.name(name), files, verbose=view.verbose)))
+    tried.raise_failed()
+    if result.problem is not None:
+        raise output.Ended(result.problem, result.exit_code or EXIT_BAD_INPUT)
     return result.exit_code
+
+
+def _assessed(request: Request) -> Assessment:
+    from entropie.assessment import assessed
+
+    with output.stages() as progress:
+        progress("reading", 0.0)
+        how = replace(request.run, progress=progress, command=output.command())
+        return assessed(replace(request, run=how))
 
 
 def _check_events(request: Request) -> None:

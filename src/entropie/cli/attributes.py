@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import COUNT, FOLDER, Command, json_option, option, quiet_option, verbose_option
+from entropie.cli.options import (
+    COUNT,
+    FOLDER,
+    Command,
+    json_option,
+    option,
+    public_option,
+    quiet_option,
+    verbose_option,
+)
 from entropie.words import bits, count, listed, percent, plural
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ _READING = (
     help="Bands to try: age=10 (at most), age=width:5 or age=exact.",
 )
 @option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for attributes.json.")
+@public_option
 @json_option
 @verbose_option
 @quiet_option
@@ -68,29 +78,33 @@ def attributes(
     \b
     entropie attributes people.csv --id person --columns age,sex,region,income
     """
-    from entropie.atomic import check_folder, refuse_overwriting
+    from entropie.atomic import claimed, refuse_overwriting
     from entropie.mitigate.attribute_risk import FILE
     from entropie.mitigate.attribute_table import rule_of
     from entropie.mitigate.attributes import attributes as assess
 
     if out is not None:
-        check_folder(out)
         refuse_overwriting([table], [out / FILE])
     names = [name.strip() for name in columns.split(",")]
     rules = dict(rule_of(text) for text in bins)
-    with output.stages() as progress:
-        result = assess(table, columns=names, id_column=id_column, max_set=max_set, bins=rules, progress=progress)
-    result = dataclasses.replace(result, command=shlex.join(["entropie", *sys.argv[1:]]))
-    written = None if out is None else result.write(out)
+    attempts = output.Attempts()
+    with nullcontext() if out is None else claimed(out):
+        with output.stages() as progress:
+            result = assess(table, columns=names, id_column=id_column, max_set=max_set, bins=rules, progress=progress)
+        result = dataclasses.replace(result, command=output.command())
+        if out is not None:
+            attempts.run(partial(result.write_into, out))
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
         shown = attributes_text(result, verbose=verbose)
-        click.echo(f"{shown}\nAll numbers: {written}" if written else shown)
+        output.show(shown if out is None else f"{shown}\nAll numbers: {output.name(out / FILE)}")
+    attempts.raise_failed()
 
 
 def attributes_text(result: AttributeRisk, *, verbose: bool = False) -> str:
     """The terminal view of a table of attributes: the risk, what lowers it, and the columns it comes from."""
+    name = output.name(result.name)
     helping = [remedy for remedy in result.remedies if remedy.success_drop > 0.0]
     notes = [output.paragraph(note) for column in result.columns if (note := _note(column))]
     if not verbose and len(notes) > _SHOWN_NOTES:
@@ -98,7 +112,7 @@ def attributes_text(result: AttributeRisk, *, verbose: bool = False) -> str:
     head = [
         *(output.paragraph(sentence) for sentence in result.sentences),
         "",
-        f"{result.name}: {plural(result.people, 'person', 'people')}, {plural(len(result.columns), 'column')}",
+        f"{name}: {plural(result.people, 'person', 'people')}, {plural(len(result.columns), 'column')}",
         *(f"excluded: {plural(rows, 'row')}, {reason}" for reason, rows in result.dropped.items()),
         *notes,
         "",

@@ -48,7 +48,7 @@ def compare(
     if as_json:
         output.print_json(comparison.to_json())
     elif not quiet:
-        click.echo(comparison_text(comparison, verbose=verbose))
+        output.show(comparison_text(comparison, verbose=verbose))
     return comparison.exit_code(strict)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,12 @@ from entropie.cli.options import (
     option,
     options_of,
     parameters_option,
+    public_option,
 )
 from entropie.request import Run
-from entropie.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
-    from entropie.data.columns import Dictionary
+    from entropie.data.columns import Dictionary, TableWriter
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @option("--item", "items", multiple=True, metavar="I", group="Input", help="Estimate this item only; repeatable.")
 @option("--out", type=FILE, metavar="FILE", group="Output", help="Write all estimates (.csv or .parquet).")
 @option("--save-counts", type=FILE, metavar="FILE", group="Output", help="Write the counts (.npz), to be merged later.")
+@public_option
 @option("--top", type=COUNT, default=20, metavar="N", group="Output", help="Largest estimates to show. [20]")
 @option("--level", type=SHARE, default=0.95, metavar="SHARE", group="Output", help="Confidence level. [0.95]")
 @options_of(Run, without=("seed", "threads", "memory"))
@@ -66,8 +68,8 @@ def estimate(
     entropie estimate s3a://bucket/reports --parameters p.json \\
         --engine spark --master spark://host:7077
     """
-    from entropie.atomic import refuse_overwriting
-    from entropie.data.columns import Dictionary
+    from entropie.atomic import check_file, refuse_overwriting
+    from entropie.data.columns import Dictionary, TableWriter
     from entropie.errors import InvalidInput, InvalidParameter
     from entropie.estimation.estimates import estimate as estimate_from
     from entropie.mechanisms.parameters import parameters_id
@@ -80,6 +82,10 @@ def estimate(
     if len({*(path.resolve() for path in files), *remote}) < len(reports):
         raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
     refuse_overwriting([*files, parameters, dictionary], [out, save_counts])
+    for path in (out, save_counts):
+        if path is not None:
+            check_file(path)
+    writer = None if out is None else TableWriter(out)
     if parameters is None:
         raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")
     if top < 1:
@@ -94,10 +100,11 @@ def estimate(
     counts = _count_all(files, built, codes) if master is None else _count_on(master, files, remote, built, codes)
     estimates = estimate_from(counts, built.rates)
     view = _rows(estimates, names, estimates.top(top), level)
-    if out is not None:
-        _write_estimates(out, estimates, names, level)
+    attempts = output.Attempts()
     if save_counts is not None:
-        counts.save(save_counts)
+        attempts.run(partial(counts.save, save_counts))
+    if writer is not None:
+        attempts.run(partial(_write_estimates, writer, _columns(estimates, names, level)))
     threshold = estimates.detectable_share()
     significant = int(estimates.stands_out().sum())
     if as_json:
@@ -114,8 +121,9 @@ def estimate(
                 "counts": str(save_counts) if save_counts else None,
             }
         )
-        return
-    click.echo(_estimates_text(estimates, view, built, threshold, significant, level, out))
+    else:
+        output.show(_estimates_text(estimates, view, built, threshold, significant, level, out))
+    attempts.raise_failed()
 
 
 def _check_engine(engine: str | None, master: str | None) -> None:
@@ -221,13 +229,8 @@ def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> di
     }
 
 
-def _write_estimates(out: Path, estimates: Estimates, names: Dictionary | None, level: float) -> None:
-    from entropie.data.columns import TableWriter
-
-    columns = _columns(estimates, names, level)
-    if names is not None and out.suffix.lower() == ".csv":
-        columns["item"] = [safe_cell(name) for name in columns["item"].to_pylist()]
-    with TableWriter(out) as writer:
+def _write_estimates(writer: TableWriter, columns: dict[str, Any]) -> None:
+    with writer:
         writer.write(columns)
 
 
@@ -263,4 +266,4 @@ def _estimates_text(
         "",
         output.paragraph(meaning),
     ]
-    return "\n".join([*lines, f"\nAll estimates: {out}"] if out else lines)
+    return "\n".join([*lines, f"\nAll estimates: {output.name(out)}"] if out else lines)

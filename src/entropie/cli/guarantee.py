@@ -20,6 +20,7 @@ from entropie.cli.options import (
     json_option,
     mechanism_options,
     option,
+    public_option,
     quiet_option,
     verbose_option,
 )
@@ -62,7 +63,7 @@ def guarantee(
     if as_json:
         output.print_json(given.to_json())
     elif not quiet:
-        click.echo(guarantee_text(given, verbose))
+        output.show(guarantee_text(given, verbose))
 
 
 @click.command(cls=Command)
@@ -86,6 +87,7 @@ def guarantee(
 )
 @option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [costs no accuracy]")
 @option("--parameters", type=FILE, metavar="FILE", group="Output", help="Write the parameter document here.")
+@public_option
 @verbose_option
 @quiet_option
 @json_option
@@ -97,10 +99,13 @@ def calibrate(
     \b
     entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
     """
+    from entropie.atomic import check_file, write_file
     from entropie.mechanisms.calibrate import calibrate as find
     from entropie.mechanisms.calibrate import calibration_json
     from entropie.mechanisms.parameters import to_document
 
+    if parameters is not None:
+        check_file(parameters)
     try:
         result = find(domain_size=domain, bayes_error=bayes_error, **wanted)
     except Unreachable as problem:
@@ -109,15 +114,13 @@ def calibrate(
             output.print_json({"bayes_error_wanted": bayes_error, "reachable": False, "reason": reason})
         raise
     if parameters is not None:
-        from entropie.data.columns import write_text
-
-        write_text(parameters, to_document(result.mechanism) + "\n")
+        write_file(parameters, to_document(result.mechanism) + "\n")
     if as_json:
         output.print_json(calibration_json(result))
     elif not quiet:
-        click.echo(calibration_text(result, verbose))
+        output.show(calibration_text(result, verbose))
         if parameters is not None:
-            click.echo(f"\nParameters: {parameters}")
+            output.show(f"\nParameters: {output.name(parameters)}")
 
 
 def guarantee_text(given: Guarantee, verbose: bool = False) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
+import traceback
+from pathlib import Path
 
 import click
 
 from entropie._version import __version__
+from entropie.atomic import FULL
+from entropie.cli import output, stopping
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
 from entropie.cli.compare import compare
@@ -20,10 +24,10 @@ from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
-from entropie.errors import EntropieError, Unreachable
+from entropie.errors import EntropieError, OutputFailed, Unreachable, printable
 
-EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
-
+EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
+EXIT_UNEXPECTED, EXIT_NOT_WRITTEN, EXIT_INTERRUPTED = 70, 74, 130
 
 _COMMANDS: dict[str, dict[click.Command, str]] = {
     "Measure the risk": {
@@ -65,11 +69,13 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="entropie")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show where an error comes from (may show values).")
 def cli() -> None:
     """How identifiable is this data, what must be added so that people cannot be re-identified, and what is it still
     good for?
 
-    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 the data cannot tell, 130 interrupted.
+    Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 the data cannot tell, 70 an error of the
+    program, 74 a file could not be written, 129, 130 and 143 stopped by a signal.
     """
 
 
@@ -79,33 +85,80 @@ for listed in _COMMANDS.values():
 
 
 def main() -> None:
-    """Run the command line and turn every expected problem into one sentence and an exit code."""
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `entropie ... | head` ends like any other filter
+    """Run the command line and end with its exit code."""
+    stopping.heed()
+    for place in (0, 1, 2):  # a file that is opened must not become what is printed to
+        try:
+            os.fstat(place)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; return its exit code."""
+    """Run one command and turn every problem into one sentence; returns the exit code."""
+    stopping.forget()
     try:
         result = cli.main(arguments, prog_name="entropie", standalone_mode=False)
         return result if isinstance(result, int) else EXIT_DONE
-    except click.exceptions.NoArgsIsHelpError as shown:
-        shown.show()
-        return EXIT_BAD_INPUT
-    except click.UsageError as problem:
-        hint = f" Try '{problem.ctx.command_path} --help'." if problem.ctx else ""
-        return _fail(f"{problem.format_message()}{hint}", EXIT_BAD_INPUT)
-    except click.ClickException as problem:
-        return _fail(problem.format_message(), EXIT_BAD_INPUT)
-    except Unreachable as problem:
-        return _fail(_on_command_line(problem, arguments), EXIT_LIMIT_NOT_MET)
-    except EntropieError as problem:
-        return _fail(_on_command_line(problem, arguments), EXIT_BAD_INPUT)
-    except (OSError, MemoryError) as problem:
-        return _fail(f"{problem or 'Memory is exhausted'}.", EXIT_BAD_INPUT)
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("Stopped; nothing was written.", EXIT_INTERRUPTED)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else EXIT_UNEXPECTED
+    except BaseException as problem:
+        if "--debug" in arguments:
+            traceback.print_exception(problem)
+        return _failed(problem, arguments)
+
+
+def _failed(problem: BaseException, arguments: list[str]) -> int:
+    """Say what went wrong; the exit code for it. Only an answer to what was asked is 1."""
+    match problem:
+        case click.exceptions.NoArgsIsHelpError():
+            problem.show()
+            return EXIT_BAD_INPUT
+        case click.UsageError():
+            hint = f" Try '{problem.ctx.command_path} --help'." if problem.ctx else ""
+            return _fail(f"{problem.format_message()}{hint}", EXIT_BAD_INPUT)
+        case click.ClickException():
+            return _fail(problem.format_message(), EXIT_BAD_INPUT)
+        case output.Ended():
+            return _fail(_on_command_line(problem.problem, arguments), problem.code)
+        case Unreachable():
+            return _fail(_on_command_line(problem, arguments), EXIT_LIMIT_NOT_MET)
+        case OutputFailed():
+            return _fail(_on_command_line(problem, arguments), EXIT_NOT_WRITTEN)
+        case EntropieError():
+            return _fail(_on_command_line(problem, arguments), EXIT_BAD_INPUT)
+        case BrokenPipeError() if output.nobody_reads():
+            return EXIT_DONE
+        case OSError() if problem.errno in FULL:
+            return _fail(f"{problem.strerror}: {problem.filename or 'standard output'}.", EXIT_NOT_WRITTEN)
+        case OSError():
+            return _fail(f"{problem}.", EXIT_BAD_INPUT)
+        case MemoryError():
+            return _fail("Memory is exhausted; take fewer events, or a machine with more.", EXIT_UNEXPECTED)
+    if isinstance(problem, click.Abort) or _interrupted(problem):
+        return _fail(stopping.sentence(), EXIT_INTERRUPTED)
+    return _fail(f"{_unexpected(problem)} Run again with --debug to see more.", EXIT_UNEXPECTED)
+
+
+def _interrupted(problem: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind it: compiled code turns that into an error of its own."""
+    return problem is not None and (
+        isinstance(problem, KeyboardInterrupt)
+        or (isinstance(problem, SystemError) and _interrupted(problem.__cause__ or problem.__context__))
+    )
+
+
+def _unexpected(problem: BaseException) -> str:
+    """What kind of error, and where in this program; its own words may hold values of the data."""
+    ours = Path(__file__).parents[1]
+    places = [step for step in traceback.extract_tb(problem.__traceback__) if Path(step.filename).is_relative_to(ours)]
+    last = next(reversed(places), None)
+    where = "" if last is None else f" in {Path(last.filename).relative_to(ours)}, line {last.lineno}"
+    return f"This is an error of the program ({type(problem).__name__}{where}), not of the data."
 
 
 def _on_command_line(problem: EntropieError, arguments: list[str]) -> str:
@@ -121,5 +174,5 @@ def _on_command_line(problem: EntropieError, arguments: list[str]) -> str:
 
 
 def _fail(sentence: str, code: int) -> int:
-    click.echo(f"entropie: {sentence}", err=True)
+    click.echo(f"entropie: {printable(sentence)}", err=True)
     return code

@@ -21,6 +21,7 @@ from entropie.cli.options import (
     mechanism_options,
     option,
     parameters_option,
+    public_option,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @option("--domain", type=COUNT, metavar="K", group="Mechanism", help="Number of items, where they are codes 0 to K-1.")
 @dictionary_option
 @option("--keep", multiple=True, metavar="C", group="Output", help="Column to keep unchanged; repeatable.")
+@public_option
 @option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
 @json_option
 def obfuscate(
@@ -60,7 +62,7 @@ def obfuscate(
     entropie obfuscate visits.csv --column place --dictionary places.csv \\
         --mechanism rr --epsilon 4 --out reports.parquet
     """
-    from entropie.atomic import refuse_overwriting
+    from entropie.atomic import check_file, refuse_overwriting, write_file
     from entropie.data import columns
     from entropie.data.reports import to_columns
     from entropie.errors import InvalidParameter
@@ -71,6 +73,10 @@ def obfuscate(
     made = None if dictionary is None or dictionary.exists() else dictionary
     known = None if made else dictionary
     refuse_overwriting([values, parameters, known], [out, made, document if parameters is None else None])
+    for path in (out, made, document if parameters is None else None):
+        if path is not None:
+            check_file(path)
+    writing = columns.TableWriter(out)
     new_dictionary = dictionary is not None and not dictionary.exists()
     names = _dictionary_of(values, column, dictionary)
     built = _mechanism_of(parameters, options, names)
@@ -79,7 +85,7 @@ def obfuscate(
     draw = _drawer(built, seed)
     texts = [column] if names is not None else []
     rows = 0
-    with columns.TableWriter(out) as writer, output.stage("obfuscating") as progress:
+    with writing as writer, output.stage("obfuscating") as progress:
         for batch in columns.read_columns(values, [column, *keep], texts, progress):
             if names is not None:
                 codes = names.encode(batch.column(0), column, rows + 1)
@@ -91,7 +97,7 @@ def obfuscate(
         if names is not None and dictionary is not None and new_dictionary:
             names.save(dictionary)
         if parameters is None:
-            columns.write_text(document, to_document(built) + "\n")
+            write_file(document, to_document(built) + "\n")
     if as_json:
         output.print_json(
             {
@@ -107,19 +113,21 @@ def obfuscate(
             }
         )
         return
-    click.echo(f"{output.count(rows)} reports in {out}, parameters {document} (id {parameters_id(built)[:16]})")
+    short = parameters_id(built)[:16]
+    output.show(f"{output.count(rows)} reports in {output.name(out)}, parameters {output.name(document)} (id {short})")
     truth, budget = output.number(built.theta), output.number(built.epsilon)
-    click.echo(f"Each row is the true item with probability {truth}, else noise (epsilon {budget}).")
+    output.show(f"Each row is the true item with probability {truth}, else noise (epsilon {budget}).")
     if built.theta == 1.0:
-        click.echo("These are the items themselves: no noise was added, nobody is protected.")
+        output.show("These are the items themselves: no noise was added, nobody is protected.")
     else:
-        click.echo("For a person with several rows: entropie guarantee --reports ROWS.")
+        output.show("For a person with several rows: entropie guarantee --reports ROWS.")
     if new_dictionary:
-        click.echo(
-            f"New dictionary of {output.count(built.domain_size)} items: {dictionary}. It shows which items occur."
+        output.show(
+            f"New dictionary of {output.count(built.domain_size)} items: {output.name(dictionary)}. "
+            "It shows which items occur."
         )
     if seed is not None:
-        click.echo("Simulated with a seed: whoever knows the seed can undo it. Leave out --seed to protect people.")
+        output.show("Simulated with a seed: whoever knows the seed can undo it. Leave out --seed to protect people.")
 
 
 def _dictionary_of(values: Path, column: str, path: Path | None) -> Dictionary | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from entropie.atomic import publicly
 from entropie.errors import EntropieError
 from entropie.request import (
     About,
@@ -73,7 +74,11 @@ class Grouped(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help groups options by question."""
+    """A command whose help groups options by question. Each also takes --debug, which the main help explains."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Every parameter that it takes."""
+        return [*super().get_params(ctx), click.Option(["--debug"], is_flag=True, expose_value=False, hidden=True)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one list of options per question."""
@@ -139,6 +144,14 @@ def option(*names: str, group: str = "", **settings: Any) -> Callable[[AnyComman
 json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document instead of text.")
 verbose_option = option("--verbose", "-v", is_flag=True, group="Output", help="Print all numbers and explanations.")
 quiet_option = option("--quiet", "-q", is_flag=True, group="Output", help="Print nothing; the exit code tells.")
+public_option = option(
+    "--public",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, parameter, wanted: context.with_resource(publicly()) if wanted else None,
+    group="Output",
+    help="Let others read the files (0644, not 0600).",
+)
 parameters_option = option("--parameters", type=FILE, metavar="FILE", group="Input", help="Parameter document to use.")
 dictionary_option = option(
     "--dictionary",

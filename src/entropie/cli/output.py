@@ -1,4 +1,8 @@
-"""How results are shown: numbers with units, tables, strict JSON, progress on standard error."""
+"""How results are shown: numbers with units, tables, strict JSON, progress on standard error.
+
+Everything that is printed goes through here. Names come from data and from whoever named a file: what a terminal would
+obey, or a reader would see in another order, is spelled out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import contextlib
 import io
 import json
 import math
+import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -15,18 +21,103 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie import words
+from entropie.errors import EntropieError, OutputFailed, printable
 from entropie.words import percent as percent
 
 if TYPE_CHECKING:
     from entropie.measures.divergence import Divergence
 
+_COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
 WIDTH = 80
 """Columns of a terminal that everything fits."""
 
 
+def show(text: str) -> None:
+    """Print lines on standard output, a decision at their beginning in its colour.
+
+    Where nobody reads them any more, as after `| head`, they are lost in silence.
+    """
+    lines = "\n".join(map(printable, text.split("\n")))
+    decision = next((word for word in _COLOURS if lines.startswith(word)), "")
+    shown = click.style(decision, fg=_COLOURS[decision], bold=True) if decision else ""
+    try:
+        click.echo(shown + lines.removeprefix(decision))
+    except BrokenPipeError:
+        _print_nowhere()
+    except OSError as problem:
+        _print_nowhere()
+        raise OutputFailed(f"Standard output could not be written: {problem.strerror or problem}.") from None
+
+
+def nobody_reads() -> bool:
+    """Whether whoever read standard output has gone; then nothing is printed there any more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _print_nowhere()
+        return True
+    return False
+
+
+def _print_nowhere() -> None:
+    """Let what is still to be printed go nowhere, so that the end of the program does not fail over it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+class Ended(Exception):
+    """What was asked for beside the result could not be done; the result has its own exit code."""
+
+    def __init__(self, problem: EntropieError, code: int) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+        self.code = code
+
+
+class Attempts:
+    """Things to do one by one: one that fails keeps none of the others from being done."""
+
+    def __init__(self) -> None:
+        self._failed: list[Exception] = []
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Do it, or keep what went wrong for later."""
+        try:
+            work()
+        except Exception as problem:
+            self._failed.append(problem)
+
+    def raise_failed(self) -> None:
+        """Raise all that went wrong as one; what nobody expected comes first."""
+        for problem in self._failed:
+            if not isinstance(problem, OutputFailed):
+                raise problem
+        if self._failed:
+            raise OutputFailed(" ".join(map(str, self._failed)))
+
+
+def command() -> str:
+    """The command as it was given, to be kept with its results."""
+    return printable(shlex.join(["entropie", *sys.argv[1:]]))
+
+
+def name(text: object) -> str:
+    """The name of a file or a column, on one line."""
+    return printable(str(text))
+
+
 def print_json(document: Any) -> None:
-    """One strict JSON document on standard output."""
-    click.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+    """One strict JSON document on standard output; what cannot be printed as it is stands there as JSON's escapes."""
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
+    show("\n".join(map(_escaped, text.split("\n"))))
+
+
+def _escaped(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(letter if printable(letter) == letter else json.dumps(letter)[1:-1] for letter in line)
 
 
 def count(number: int) -> str:
@@ -67,7 +158,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for place, header in enumerate(headers):
-        drawn.add_column(header, justify="left" if place < left else "right", overflow="fold")
+        drawn.add_column(_plain(header), justify="left" if place < left else "right", overflow="fold")
     for row in rows:
         drawn.add_row(*(_plain(cell) for cell in row))
     text = io.StringIO()
@@ -78,12 +169,12 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 def _plain(text: str) -> Any:
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
 
 
 def paragraph(text: str) -> str:
     """Text broken into lines that fit a terminal."""
-    return textwrap.fill(re.sub(r"[ \n]+", " ", text), WIDTH, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(printable(re.sub(r"[ \n]+", " ", text)), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 @contextlib.contextmanager
@@ -95,13 +186,13 @@ def progress_bar(title: str) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
 
         def show(share: float, stage: str | None = None) -> None:
             if stage is not None:
-                bar.reset(task, description=stage)
+                bar.reset(task, description=printable(stage))
             bar.update(task, completed=share)
 
         yield show

@@ -67,7 +67,7 @@ def plan(as_json: bool, **options: Any) -> None:
     if as_json:
         output.print_json(found.to_json())
     else:
-        click.echo(plan_text(found))
+        output.show(plan_text(found))
 
 
 def _priced(chosen: Mapping[str, Any]) -> Price:

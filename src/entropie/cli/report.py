@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, Command, json_option, option
+from entropie.cli.options import FILE, Command, json_option, option, public_option
 
 
 @click.command(cls=Command)
 @click.argument("assessment", type=FILE, metavar="ASSESSMENT.json")
 @option("--out", type=FILE, metavar="FILE", group="Output", help="The page. [report.html beside the assessment]")
+@public_option
 @json_option
 def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     """Make the report of an assessment again: one HTML page to read, print and sign.
@@ -23,17 +25,19 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     \b
     entropie report entropie-out/assessment.json
     """
-    from entropie.atomic import refuse_overwriting
+    from entropie.atomic import claimed, refuse_overwriting
     from entropie.document import read
     from entropie.drawing import available
     from entropie.page import write_report
 
     out = out or assessment.parent / "report.html"
     refuse_overwriting([assessment], [out])
-    size_bytes = write_report(read(assessment), out)
+    beside = assessment.is_file() and (out.parent / assessment.name).resolve() == assessment.resolve()
+    with claimed(out.parent) if beside else nullcontext():  # no run may put another assessment there meanwhile
+        size_bytes = write_report(read(assessment), out)
     if as_json:
         output.print_json({"report": str(out), "size_bytes": size_bytes, "charts": available()})
         return
-    click.echo(f"Report: {out}")
+    output.show(f"Report: {output.name(out)}")
     if not available():
-        click.echo("It has no charts; for these run: pip install 'entropie[report]'")
+        output.show("It has no charts; for these run: pip install 'entropie[report]'")

@@ -13,8 +13,17 @@ from typing import TYPE_CHECKING
 import click
 
 from entropie import words
-from entropie.cli import output
-from entropie.cli.options import COUNT, FOLDER, Command, json_option, option, quiet_option, verbose_option
+from entropie.cli import output, stopping
+from entropie.cli.options import (
+    COUNT,
+    FOLDER,
+    Command,
+    json_option,
+    option,
+    public_option,
+    quiet_option,
+    verbose_option,
+)
 from entropie.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -39,14 +48,13 @@ if TYPE_CHECKING:
     group="Output",
     help="Folder for results. [entropie-paper]",
 )
+@public_option
 @verbose_option
 @quiet_option
 @json_option
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of everything drawn. [0]")
 @option("--threads", type=COUNT, metavar="N", group="Running", help="Threads to use. [all cores]")
-@click.pass_context
 def reproduce(
-    context: click.Context,
     figures: tuple[str, ...],
     scale: str,
     data: Path | None,
@@ -67,29 +75,23 @@ def reproduce(
     entropie reproduce 1 5 6
     entropie reproduce all --scale paper --data data
     """
-    from entropie.errors import InvalidInput
-    from entropie.errors import option as marked
+    from entropie.atomic import claimed
     from entropie.paper.registry import chosen_figures
     from entropie.paper.reproduce import reproduce as run
     from entropie.paper.settings import make_settings
 
-    if out.exists() and not out.is_dir():
-        raise InvalidInput(f"Output {out} is a file; name a folder with {marked('out')}.")
     chosen_figures(figures)
     settings = make_settings(scale, out / "steps", seed=seed, data=data, threads=threads)
     command = shlex.join(["entropie", "reproduce", *(figures or ("all",)), "--scale", scale])
     if data is not None:
         command += " --data DIR"  # where files lie is nobody's business
-    try:
-        with _bar() as progress:
-            done = run(figures, settings, out, progress=progress, command=command)
-    except KeyboardInterrupt:
-        click.echo(f"entropie: Stopped; finished steps are in {out}, the same command continues.", err=True)
-        context.exit(130)
+    stopping.instead(f"Stopped; finished steps are in {output.name(out)}, the same command continues.")
+    with claimed(out), _bar() as progress:
+        done = run(figures, settings, out, progress=progress, command=command)
     if as_json:
         output.print_json(done.to_json())
     elif not quiet:
-        click.echo(reproduction_text(done, out, verbose))
+        output.show(reproduction_text(done, out, verbose))
 
 
 @contextmanager
@@ -102,7 +104,7 @@ def _bar() -> Iterator[Progress]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda step, share: bar.update(task, completed=share, description=step)

@@ -73,7 +73,7 @@ def scores(
     if as_json:
         output.print_json(measures.to_json())
     elif not quiet:
-        click.echo(scores_text(measures, verbose))
+        output.show(scores_text(measures, verbose))
 
 
 def scores_text(measures: ScoreSetMeasures, verbose: bool = False) -> str:

@@ -10,7 +10,17 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, SHARE, Command, json_option, option, quiet_option, verbose_option
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    SHARE,
+    Command,
+    json_option,
+    option,
+    public_option,
+    quiet_option,
+    verbose_option,
+)
 
 if TYPE_CHECKING:
     from entropie.data.simulation import Simulated
@@ -45,7 +55,8 @@ _CURVE = (0.01, 0.1, 0.5)
 @option("--users", type=COUNT, metavar="N", group="Input", help="People to simulate. [as in the data set]")
 @option("--scale", type=SHARE, metavar="F", group="Input", help="Share of its people, instead of --users.")
 @option("--compare", type=FILE, metavar="REAL", group="Input", help="Compare with the events of this file.")
-@option("--out", type=FILE, metavar="FILE", group="Output", help="Parquet file to write (user, item, time).")
+@option("--out", type=FILE, metavar="FILE", group="Output", help="File to write (.csv, .parquet): user, item, time.")
+@public_option
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Same seed, same events. [0]")
 @option("--threads", type=COUNT, metavar="N", group="Running", help="Threads. [all cores]")
 @verbose_option
@@ -72,6 +83,7 @@ def simulate(
     entropie simulate foursquare --scale 10% --out events.parquet
     entropie simulate new-york --compare foursquare_nyc.parquet
     """
+    from entropie.atomic import check_file
     from entropie.data.events import read_events
     from entropie.data.filter import keep_active_users
     from entropie.data.simulation import simulate_file, simulate_traces
@@ -87,6 +99,7 @@ def simulate(
         )
     people, run = _people(kind, users, scale), Run(threads=threads)
     if out is not None:
+        check_file(out)
         with output.stages() as progress:
             made = simulate_file(kind, people, path=out, seed=seed, threads=threads, progress=progress)
         document, text = _written(made, out)
@@ -98,7 +111,7 @@ def simulate(
     if as_json:
         output.print_json(document)
     elif not quiet:
-        click.echo(text)
+        output.show(text)
 
 
 def _people(kind: str, users: int | None, scale: float | None) -> int | None:
@@ -114,7 +127,7 @@ def _people(kind: str, users: int | None, scale: float | None) -> int | None:
 def _written(made: Simulated, out: Path) -> tuple[dict[str, Any], str]:
     """The document and the text about a file of simulated events."""
     text = (
-        f"{out}: {words.count(made.events)} events, {words.plural(made.users, 'person', 'people')}, "
+        f"{output.name(out)}: {words.count(made.events)} events, {words.plural(made.users, 'person', 'people')}, "
         f"{words.count(made.items)} items\n"
     )
     note = "Nobody in this file exists: what an attacker finds in it is no measure of the risk of real people."

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from entropie.cli import output
 from entropie.words import bits, count, interval, percent, plural, stated
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from entropie.measures.intervals import Interval
 
 _FEW_PEOPLE = 30
-_COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
 _NOT_COVERED = (
     "Not covered: attackers with other data, what can be inferred about a person without re-identifying them, "
     "whether somebody is in the data at all."
@@ -55,9 +52,6 @@ def _headline(result: Assessment) -> str:
             text += f"; of the most exposed {percent(exposed.share)}, {right}"
         return output.paragraph(f"{text}.")
     lines = output.paragraph(verdict["headline"])
-    decision = str(verdict["decision"])
-    if lines.startswith(decision):
-        lines = click.style(decision, fg=_COLOURS[decision], bold=True) + lines[len(decision) :]
     return "\n".join([lines, *map(output.paragraph, _conditions(verdict))])
 
 
@@ -166,11 +160,11 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
     if report is not None:
         from entropie.drawing import available
 
-        lines.append(f"Report: {report}")
+        lines.append(f"Report: {output.name(report)}")
         if not available():
             lines.append("The report has no charts; for these run: pip install 'entropie[report]'")
-    else:
-        lines.append(f"All numbers: {files[0]}")
+    elif files:
+        lines.append(f"All numbers: {output.name(files[0])}")
     return "\n".join(lines)
 
 

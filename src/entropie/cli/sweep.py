@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from entropie.cli.options import (
     json_option,
     option,
     options_of,
+    public_option,
     quiet_option,
     verbose_option,
 )
@@ -84,6 +85,7 @@ def _tried(name: str, kind: ListOf, metavar: str, help: str) -> Callable[[AnyCom
 @_tried("--last", _NUMBERS, "N,...", "Release the last N events of each person.")
 @_tried("--thin", _SHARES, "P,...", "Release each event with probability P.")
 @option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for sweep.json and sweep.csv.")
+@public_option
 @json_option
 @verbose_option
 @quiet_option
@@ -106,7 +108,7 @@ def sweep(
     \b
     entropie sweep checkins.parquet --user user --item venue --time time
     """
-    from entropie.atomic import check_folder, refuse_overwriting
+    from entropie.atomic import claimed, refuse_overwriting
     from entropie.errors import InvalidInput
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.sweep import Options, sweep_source
@@ -116,20 +118,22 @@ def sweep(
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
     chosen = tuple(Mitigation(kind, value) for kind in _KINDS for value in options.pop(kind))  # type: ignore[arg-type]
     if out is not None:
-        check_folder(out)
         refuse_overwriting([Path(events)], [out / name for name in FILES])
-    with output.stages() as progress:
-        request = Request.of(events, {**given(options), "progress": progress})
-        tried = Options(chosen or None, latitude, longitude)
-        result = sweep_source(request.source, tried, request.people, run=request.run)
-    command = shlex.join(["entropie", *sys.argv[1:]])
-    result = dataclasses.replace(result, provenance={**result.provenance, "command": command})
-    written = () if out is None else result.write(out)
+    attempts = output.Attempts()
+    with nullcontext() if out is None else claimed(out):
+        with output.stages() as progress:
+            request = Request.of(events, {**given(options), "progress": progress})
+            tried = Options(chosen or None, latitude, longitude)
+            result = sweep_source(request.source, tried, request.people, run=request.run)
+        result = dataclasses.replace(result, provenance={**result.provenance, "command": output.command()})
+        if out is not None:
+            attempts.run(partial(result.write_into, out))
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
-        shown = sweep_text(result, Path(events).name or events, verbose=verbose)
-        click.echo(f"{shown}\nAll numbers: {written[0]}" if written else shown)
+        shown = sweep_text(result, output.name(Path(events).name or events), verbose=verbose)
+        output.show(shown if out is None else f"{shown}\nAll numbers: {output.name(out / FILES[0])}")
+    attempts.raise_failed()
 
 
 def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:

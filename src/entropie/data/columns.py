@@ -23,6 +23,7 @@ from entropie.data.tables import open_table
 from entropie.data.text import UNREADABLE
 from entropie.errors import InvalidInput, option
 from entropie.progress import Progress, silent
+from entropie.spreadsheet import cells_as_written, safe_cell, safe_cells
 
 
 def read_columns(
@@ -116,6 +117,8 @@ class Dictionary:
         if not np.array_equal(np.sort(codes), np.arange(len(codes))):
             raise InvalidInput(f"Column `code` of {path.name} must hold every code from 0 to {len(codes) - 1} once.")
         names = table["item"].combine_chunks().take(pa.array(np.argsort(codes)))
+        if path.suffix.lower() == ".csv":
+            names = cells_as_written(names)
         if names.null_count or len(pc.unique(names)) != len(names):
             raise InvalidInput(f"Column `item` of {path.name} must hold different names and no blank.")
         return cls(names)
@@ -139,7 +142,10 @@ class Dictionary:
 
 
 class TableWriter:
-    """Writes a CSV or Parquet table batch by batch into a hidden file that takes its name only when complete."""
+    """Writes a CSV or Parquet table batch by batch into a hidden file that takes its name only when complete.
+
+    In a CSV file, text that a spreadsheet would run gets a quote mark.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -156,7 +162,10 @@ class TableWriter:
 
     def write(self, columns: dict[str, Any]) -> None:
         """Append rows, given column by column."""
-        batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns.values()], names=list(columns))
+        arrays, names = [pa.array(column) for column in columns.values()], list(columns)
+        if not self._parquet:
+            arrays, names = [safe_cells(array) for array in arrays], [safe_cell(name) for name in names]
+        batch = pa.RecordBatch.from_arrays(arrays, names=names)
         if self._writer is None:
             opener = pq.ParquetWriter if self._parquet else pa_csv.CSVWriter
             self._writer = opener(str(self._hidden), batch.schema)
@@ -169,9 +178,3 @@ class TableWriter:
             with contextlib.suppress(Exception) if kind else contextlib.nullcontext():
                 self._writer.close()
         self._files.__exit__(kind, problem, trace)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a small text file whole or not at all."""
-    with replacing(path) as hidden:
-        hidden.write_text(text, encoding="utf-8")

@@ -12,10 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -212,10 +215,11 @@ def simulate_file(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Simulated:
-    """The same events as a Parquet file with columns user, item and time (seconds), person by person.
+    """The same events as a Parquet or CSV file with columns user, item and time (seconds), person by person.
 
     Written as they are made, a row group at a time: memory does not grow with the number of events.
     """
+    opened = _opener(path)
     plan = _plan(kind, users, seed)
     used = np.zeros(plan.pool, np.bool_)
     if plan.world.min_place_events > 1:  # which places are rare is known only at the end; a city fits memory
@@ -224,7 +228,7 @@ def simulate_file(
         blocks = _blocks(plan, threads)
     people = rows = 0
     with replacing(path) as hidden:
-        with pq.ParquetWriter(hidden, _SCHEMA, compression="zstd", write_statistics=False) as writer:
+        with opened(str(hidden), _SCHEMA) as writer:
             for first, offsets, items, times in blocks:
                 user = np.repeat(np.arange(first, first + offsets.size - 1, dtype=np.uint32), np.diff(offsets))
                 writer.write_table(pa.table([user, items, times], schema=_SCHEMA))
@@ -234,6 +238,16 @@ def simulate_file(
         size = hidden.stat().st_size
     name = kind if isinstance(kind, str) else kind.title
     return Simulated(name, seed, people, int(np.count_nonzero(used)), rows, size)
+
+
+def _opener(path: str | os.PathLike[str]) -> Callable[[str, pa.Schema], Any]:
+    """What writes a file with this ending; refuses another."""
+    ending = Path(path).suffix.lower()
+    if ending not in (".csv", ".parquet", ".pq"):
+        raise InvalidInput(f"Output {path} must end in .csv or .parquet.")
+    if ending == ".csv":
+        return pa_csv.CSVWriter  # type: ignore[no-any-return]
+    return partial(pq.ParquetWriter, compression="zstd", write_statistics=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from entropie.atomic import replacing
+from entropie.atomic import write_file
 from entropie.document import BitsInterval, Document, ShareInterval, Verdict, typed
 from entropie.errors import InvalidInput
 from entropie.gate.judge import EXIT_CODES
@@ -49,9 +49,7 @@ def exposition(document: dict[str, Any]) -> str:
 
 def write_metrics(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
     """Write the gauges; a scraper sees the old file or the new one, never half of it."""
-    text = exposition(document)
-    with replacing(path) as hidden:
-        hidden.write_text(text, encoding="utf-8", newline="\n")
+    write_file(path, exposition(document))
 
 
 def _gauges(document: Document) -> Iterable[Gauge]:

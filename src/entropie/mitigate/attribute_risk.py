@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropie._version import __version__
-from entropie.atomic import replacing
+from entropie.atomic import claimed, write_file
 from entropie.notebook import html_table
 from entropie.words import listed, percent, plural
 
@@ -200,11 +200,13 @@ class AttributeRisk:
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write attributes.json into a folder, made where it is not there; return its path."""
-        target = Path(folder) / FILE
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as hidden:
-            hidden.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return target
+        with claimed(folder) as place:
+            return self.write_into(place)
+
+    def write_into(self, folder: Path) -> Path:
+        """Write the file into a folder that this run has claimed."""
+        write_file(folder / FILE, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+        return folder / FILE
 
     def __repr__(self) -> str:
         head = f"Attributes of {plural(self.people, 'person', 'people')} in {plural(len(self.columns), 'column')}"

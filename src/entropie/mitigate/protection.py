@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from entropie.atomic import replacing
+from entropie.atomic import claimed, write_file
 from entropie.measures.best import BestAttack
 from entropie.measures.intervals import Interval
 from entropie.mechanisms.local_hashing import LocalHashing
@@ -243,11 +243,9 @@ class Protection:
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write protection.json into a folder, made where it is not there; return its path."""
-        target = Path(folder) / "protection.json"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as hidden:
-            hidden.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return target
+        with claimed(folder) as place:
+            write_file(place / "protection.json", json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+            return place / "protection.json"
 
     def __repr__(self) -> str:
         rows = [

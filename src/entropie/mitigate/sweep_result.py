@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropie.atomic import replacing
+from entropie.atomic import claimed, write_together
 from entropie.attack.matchers import MATCHERS
 from entropie.measures.divergence import Divergence
 from entropie.measures.identification import guessing_error
@@ -177,13 +177,13 @@ class Sweep:
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write sweep.json and sweep.csv into a folder, made where it is not there; return their paths."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        with claimed(folder) as place:
+            return self.write_into(place)
+
+    def write_into(self, folder: Path) -> tuple[Path, ...]:
+        """Write both files into a folder that this run has claimed."""
         texts = (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", self.to_csv())
-        for name, text in zip(FILES, texts, strict=True):
-            with replacing(place / name) as hidden:
-                hidden.write_text(text, encoding="utf-8", newline="")
-        return tuple(place / name for name in FILES)
+        return write_together(folder, dict(zip(FILES, texts, strict=True)))
 
     def __repr__(self) -> str:
         before = f"  as is: {percent(self.as_it_is.risk.value)} re-identified"

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropie import drawing
-from entropie.atomic import replacing
+from entropie.atomic import write_file
 from entropie.document import Document, typed
 from entropie.errors import InvalidInput
 from entropie.page import charts, protection_charts
@@ -66,8 +66,7 @@ def render(document: dict[str, Any]) -> str:
 def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
     """Render into a file, which appears whole or not at all; returns its size in bytes."""
     page = render(document).encode()
-    with replacing(path) as hidden:
-        hidden.write_bytes(page)
+    write_file(path, page)
     return len(page)
 
 

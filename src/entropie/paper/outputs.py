@@ -14,7 +14,7 @@ from typing import Any
 
 from entropie import drawing, words
 from entropie._version import __version__
-from entropie.atomic import replacing
+from entropie.atomic import write_file
 from entropie.paper.charts import WIDTH, Rows
 from entropie.paper.figure import Figure
 from entropie.paper.origins import PREFIX
@@ -32,7 +32,6 @@ __all__ = [
     "section",
     "title_of",
     "write_figure",
-    "write_text",
 ]
 
 
@@ -49,22 +48,15 @@ def write_figure(figure: Figure, rows: Rows, settings: Settings, out: Path) -> l
         "seed": settings.seed,
         "rows": rows,
     }
-    write_text(out / f"{stem}.csv", csv_text(rows))
-    write_text(out / f"{stem}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_file(out / f"{stem}.csv", csv_text(rows))
+    write_file(out / f"{stem}.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
     written = [f"{stem}.csv", f"{stem}.json"]
     if drawing.available():
         for suffix, spec in figure.specs(rows).items():
-            write_text(out / f"{stem}{suffix}.svg", drawing.svg(spec, WIDTH) + "\n")
-            with replacing(out / f"{stem}{suffix}.png") as hidden:
-                hidden.write_bytes(drawing.png(spec, WIDTH))
+            write_file(out / f"{stem}{suffix}.svg", drawing.svg(spec, WIDTH) + "\n")
+            write_file(out / f"{stem}{suffix}.png", drawing.png(spec, WIDTH))
             written += [f"{stem}{suffix}.svg", f"{stem}{suffix}.png"]
     return written
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    with replacing(path) as hidden:
-        hidden.write_text(text, encoding="utf-8", newline="")
 
 
 def csv_text(rows: Rows) -> str:

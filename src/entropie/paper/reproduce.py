@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from entropie import drawing
+from entropie.atomic import write_file
 from entropie.paper.figure import Figure
 from entropie.paper.origins import PREFIX, origin_step
-from entropie.paper.outputs import caption, machine, results_page, write_figure, write_text
+from entropie.paper.outputs import caption, machine, results_page, write_figure
 from entropie.paper.registry import chosen_figures
 from entropie.paper.settings import Settings
 from entropie.paper.steps import Done, run_steps
@@ -75,8 +76,8 @@ def reproduce(
     results = {name: step.result for name, step in done.items()}
     rows = {figure.name: figure.data(settings, results) for figure in figures}
     files = [name for figure in figures for name in write_figure(figure, rows[figure.name], settings, out)]
-    write_text(out / "captions.md", "\n".join(caption(figure, rows[figure.name]) for figure in figures))
-    write_text(
+    write_file(out / "captions.md", "\n".join(caption(figure, rows[figure.name]) for figure in figures))
+    write_file(
         out / "results.md",
         results_page([(figure, rows[figure.name]) for figure in figures], tuple(done.values()), settings, command),
     )

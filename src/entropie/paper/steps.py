@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from entropie.atomic import replacing
+from entropie.atomic import write_file
 from entropie.paper import sources
 from entropie.paper.settings import Settings
 from entropie.progress import Progress, silent
@@ -96,8 +96,7 @@ def _run(step: Step, settings: Settings) -> Done:
     begun = time.perf_counter()
     result = step.work(settings, **step.arguments)
     found = Done(step.name, result, round(time.perf_counter() - begun, 3), peak_bytes())
-    with replacing(_file(step, settings)) as hidden:
-        hidden.write_text(json.dumps(found.to_json(), allow_nan=False) + "\n", encoding="utf-8")
+    write_file(_file(step, settings), json.dumps(found.to_json(), allow_nan=False) + "\n")
     return found
 
 

@@ -1,0 +1,5 @@
+"""`python -m entropie`: the command line."""
+
+from entropie.cli import start
+
+start()
