@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_used(tmp_path, text, words):
 def test_files_that_are_not_there(tmp_path):
     with pytest.raises(InvalidInput, match="does not exist; make one with `entropie assess`"):
         document.read(tmp_path / "none")
-    with pytest.raises(InvalidInput, match="cannot be read; name the file"):
+    with pytest.raises(InvalidInput, match="cannot be read; name a file"):
         document.read(tmp_path)
 
 

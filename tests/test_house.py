@@ -30,7 +30,7 @@ DOORS = {
 
 LONG_SIGNATURES: set[str] = set()
 OPEN_SIGNATURES: set[str] = set()
-LONG_MODULES = {"document.py", "engine/spark/people.py", "mitigate/protection.py", "plan/costs.py"}
+LONG_MODULES = {"engine/spark/people.py", "plan/costs.py"}
 FORWARDING = {
     "data.simulation.simulate_file",
     "engine.spark.session.connect",

@@ -237,9 +237,9 @@ class _Further:
     def _protect(self, wanted: float, document: dict[str, Any], findings: Findings, prepared: Prepared) -> None:
         from entropie.mitigate.obfuscation import Wanted
         from entropie.mitigate.protect import protect_split
-        from entropie.mitigate.protection import AttackFigure
+        from entropie.mitigate.protection import figure
 
-        before = AttackFigure(findings.best.matcher, findings.headline_error, findings.best.measures.pse.to_json())
+        before = figure(findings.best.matcher, findings.headline_error, findings.best.measures.pse)
         document |= protect_split(prepared.traces, prepared.split, Wanted(wanted), self.request.run, before).to_json()
 
     def _windows(self, length: int, document: dict[str, Any], prepared: Prepared) -> None:

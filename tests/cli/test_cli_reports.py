@@ -198,7 +198,10 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
         (["a.csv"], "Give --parameters FILE, the parameter document the reports were made under."),
         (["a.csv", "--parameters", "none.json"], "Parameter document none.json does not exist; check the name."),
         (["a.csv", "--parameters", "bad.json"], "The parameter document has an unknown field `epsilon`"),
-        (["a.csv", "--parameters", "garbage.json"], "Parameter document garbage.json is not a text file."),
+        (
+            ["a.csv", "--parameters", "garbage.json"],
+            "Parameter document garbage.json is not whole JSON (damaged or cut off);",
+        ),
         (["a.csv", *mine, "--item", "zoo"], "Option --item must be item codes from 0 to 5"),
         (["a.csv", *mine, "--item", "6"], "Option --item must be item codes from 0 to 5, got 6 instead."),
         (["a.csv", *mine, "--level", "1.5"], "Option --level must be a share between 0 and 1, got 1.5 instead."),

@@ -9,7 +9,9 @@ from gate_documents import SHA, assessment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropie.document import ShareInterval, Verdict, plain, typed
+from entropie.document import typed
+from entropie.document.measured import ShareInterval
+from entropie.document.verdict import Verdict
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.gate.judge import EXIT_CODES, Gate, decide, exit_code
 from entropie.gate.profiles import PROFILES
@@ -166,7 +168,7 @@ def test_nothing_to_tell_where_average_is_judged_as_average():
 def test_exact_document():
     found = judge(assessment(average=(0.5, 0.375, 0.625)), **HOUSE)
     half = {"value": 0.5, "low": 0.375, "high": 0.625}
-    shown = plain(found)
+    shown = found.to_json()
     shown |= {
         "headline": said(found.headline), "sentence": said(found.sentence),
         "rests_on": [said(text) for text in found.rests_on],
@@ -253,12 +255,12 @@ def test_other_declarations_do_not_move_the_risk():
 @pytest.mark.parametrize(("average", "decision"), [((0.5, 0.4, 0.6), "FAIL"), ((0.1, 0.05, 0.2), "INCONCLUSIVE")])
 def test_a_waiver_changes_the_exit_code_and_not_the_decision(average, decision):
     found = judge(assessment(average=average), waiver(), **EMA, fail_on="average")
-    assert (found.decision, exit_code(plain(found))) == (decision, 0)
+    assert (found.decision, exit_code(found.to_json())) == (decision, 0)
     assert found.headline.startswith(f"{decision} (waived until 2026-12-31)   ema limit ")
     without = judge(assessment(average=average), **EMA, fail_on="average")
-    assert exit_code(plain(without)) == EXIT_CODES[decision]
+    assert exit_code(without.to_json()) == EXIT_CODES[decision]
     assert found.rests_on[-1] == "Waived until 2026-12-31 by J. Doe: pilot with ten testers."
-    assert plain(found)["waiver"] == {
+    assert found.to_json()["waiver"] == {
         "reason": "pilot with ten testers",
         "expires": "2026-12-31",
         "granted_by": "J. Doe",
@@ -277,7 +279,7 @@ def test_a_waiver_changes_the_exit_code_and_not_the_decision(average, decision):
 )
 def test_a_waiver_that_does_not_hold(changes, words):
     found = judge(assessment(), waiver(**changes), **EMA)
-    assert (found.decision, exit_code(plain(found))) == ("FAIL", 1)
+    assert (found.decision, exit_code(found.to_json())) == ("FAIL", 1)
     assert "waived" not in found.headline
     assert found.waiver is not None
     assert not found.waiver.applies
@@ -303,7 +305,7 @@ def test_a_waiver_of_a_limit_of_ones_own_goes_by_its_title():
 
 def test_a_waiver_that_is_not_needed():
     found = judge(assessment(average=(0.1, 0.0, 0.2)), waiver(), **HOUSE)
-    assert (found.decision, exit_code(plain(found)), found.waived) == ("PASS", 0, False)
+    assert (found.decision, exit_code(found.to_json()), found.waived) == ("PASS", 0, False)
     assert found.rests_on[-1] == "A waiver was given and is not needed."
 
 
@@ -314,7 +316,7 @@ def test_the_document_is_filled():
     assert found["declared"] == {
         "attacker": "a rival", "population": 5000, "context": None, "attempt_probability": None
     }  # fmt: skip
-    assert found["verdict"] == plain(gate.judge(typed(document), TODAY))
+    assert found["verdict"] == gate.judge(typed(document), TODAY).to_json()
     assert found["review"] == {"date": "2027-11-16"}
     assert {name: found[name] for name in document if name not in ("declared", "verdict", "review")} == {
         name: value for name, value in document.items() if name not in ("declared", "verdict", "review")

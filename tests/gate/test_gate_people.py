@@ -9,7 +9,8 @@ from gate_documents import assessment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.document import Declared, typed
+from entropie.document import typed
+from entropie.document.verdict import Declared
 from entropie.gate.judge import Gate
 from entropie.gate.people import MOST_PEOPLE, assessed_statement, people_needed
 from entropie.gate.profiles import PROFILES, own_profile

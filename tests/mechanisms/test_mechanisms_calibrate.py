@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidParameter, Unreachable
-from entropie.mechanisms.calibrate import calibrate, calibration_json
+from entropie.mechanisms.calibrate import calibrate
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import from_document, parameters_id
 from entropie.mechanisms.randomized_response import RandomizedResponse
@@ -118,7 +118,7 @@ def test_expected_loss_is_the_variance_of_the_estimates() -> None:
 
 def test_json_is_plain() -> None:
     result = calibrate(users=1000, domain_size=200, bayes_error=0.9)
-    document = json.loads(json.dumps(calibration_json(result), allow_nan=False))
+    document = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert document["bayes_error_wanted"] == 0.9
     assert document["noise_needed"] is True
     assert document["expected_loss"]["l2_sum"] == result.expected_loss.l2_sum
@@ -128,7 +128,7 @@ def test_json_is_plain() -> None:
     assert document["parameters_id"] == parameters_id(result.mechanism)
     assert len(document["alternatives"]) == 1
     edge = calibrate(users=1000, domain_size=200, bayes_error=0.999)
-    json.dumps(calibration_json(edge), allow_nan=False)  # pure noise has an infinite loss, JSON has no infinity
+    json.dumps(edge.to_json(), allow_nan=False)  # pure noise has an infinite loss, JSON has no infinity
 
 
 NAN = math.nan

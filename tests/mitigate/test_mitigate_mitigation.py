@@ -12,7 +12,8 @@ from entropie.attack.single import pie_bits
 from entropie.data.coarsen import coarsen_time, keep_top_items, merge_items
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
-from entropie.mitigate.mitigation import Mitigation, information_lost, order_lost
+from entropie.mitigate.material import information_lost, order_lost
+from entropie.mitigate.mitigation import Mitigation
 
 values = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=60)
 people = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=8)

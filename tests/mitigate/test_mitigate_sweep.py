@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from mitigate_oracles import DAY, START, lost, never_twice, own_items, own_order, without_clock
+from msgspec.structs import replace
 
 import entropie
+from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.intervals import Interval
 from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.sweep import sweep
 from entropie.mitigate.sweep_result import Sweep, SweepRow
@@ -32,7 +32,7 @@ def spaced(text: str) -> str:
 
 
 def row_of(found: Sweep, kind: str, setting: object) -> SweepRow:
-    return next(row for row in found.rows if row.mitigation == Mitigation(kind, setting))  # type: ignore[arg-type]
+    return next(row for row in found.rows if row.chosen == Mitigation(kind, setting))  # type: ignore[arg-type]
 
 
 def with_habits(users: int = 120, seed: int = 7) -> pa.Table:
@@ -63,10 +63,10 @@ def test_a_column_that_tells_nothing_takes_all_the_risk_away() -> None:
     found = sweep(
         own_items(), [Mitigation("category", "same"), Mitigation("category", "alike"), Mitigation("thin", 0.9)], **FEW
     )
-    assert found.as_it_is.error.value == 0.0
+    assert found.as_it_is.identification_error.value == 0.0
     nothing = row_of(found, "category", "same")
-    assert nothing.error.value == pytest.approx(1 - 1 / 40)  # all tie
-    assert (nothing.items, nothing.useful, nothing.cost.share) == (1, True, pytest.approx(1.0))  # type: ignore[union-attr]
+    assert nothing.identification_error.value == pytest.approx(1 - 1 / 40)  # all tie
+    assert (nothing.items, nothing.useful, nothing.cost.value) == (1, True, pytest.approx(1.0))  # type: ignore[union-attr]
     assert nothing.risk_reduction == pytest.approx(39 / 40)
     assert nothing.lift == pytest.approx(1.0)
     assert nothing.pie_bits == pytest.approx(0.0, abs=1e-9)
@@ -81,8 +81,12 @@ def test_another_name_for_the_item_takes_nothing_away() -> None:
         own_items(), [Mitigation("category", "alike"), Mitigation("prefix", 9), Mitigation("top", 500)], **FEW
     )
     for row in found.rows:
-        assert (row.error, row.pse, row.items) == (found.as_it_is.error, found.as_it_is.pse, found.as_it_is.items)
-        assert (row.cost.share, row.useful, row.usefulness, row.risk_reduction) == (0.0, False, None, 0.0)  # type: ignore[union-attr]
+        assert (row.identification_error, row.pse_bits, row.items) == (
+            found.as_it_is.identification_error,
+            found.as_it_is.pse_bits,
+            found.as_it_is.items,
+        )
+        assert (row.cost.value, row.useful, row.usefulness, row.risk_reduction) == (0.0, False, None, 0.0)  # type: ignore[union-attr]
     assert found.cheapest is None
     assert spaced(found.sentences[0]).startswith(
         "No mitigation tried lowers the risk beyond chance: 100 % of people are"
@@ -94,27 +98,31 @@ def test_map_cells_name_the_group_and_nobody_within() -> None:
     """Eight people share a cell and do the same within it: one in eight is named."""
     found = sweep(own_items(), [Mitigation("grid", "10km")], latitude="lat", longitude="lon", **FEW)
     row = found.rows[0]
-    assert (row.items, row.error.value) == (5, pytest.approx(7 / 8))
+    assert (row.items, row.identification_error.value) == (5, pytest.approx(7 / 8))
     assert row.note is None
 
 
 def test_risk_in_the_order_goes_with_the_order() -> None:
     found = sweep(own_order(), [Mitigation("time_unit", "hour"), Mitigation("time_unit", "day")], **FEW)
     assert found.as_it_is.matcher == "markov"
-    assert found.as_it_is.error.value < 0.05
+    assert found.as_it_is.identification_error.value < 0.05
     hours, days = row_of(found, "time_unit", "hour"), row_of(found, "time_unit", "day")
-    assert (hours.error.value, hours.cost.share, hours.useful) == (found.as_it_is.error.value, 0.0, False)  # type: ignore[union-attr]
-    assert days.error.value == pytest.approx(1 - 1 / 40)
+    assert (hours.identification_error.value, hours.cost.value, hours.useful) == (
+        found.as_it_is.identification_error.value,
+        0.0,
+        False,
+    )  # type: ignore[union-attr]
+    assert days.identification_error.value == pytest.approx(1 - 1 / 40)
     assert days.useful
     # Five days of eight events are released: of 39 pairs in a row four are parted by a night.
-    assert days.cost.share == pytest.approx(35 / 39)  # type: ignore[union-attr]
+    assert days.cost.value == pytest.approx(35 / 39)  # type: ignore[union-attr]
 
 
 def test_coarser_data_may_be_easier_to_attack_and_it_is_said() -> None:
     found = sweep(never_twice(), [Mitigation("category", "kind"), Mitigation("thin", 0.5)], **FEW)
     row = row_of(found, "category", "kind")
-    assert found.as_it_is.error.value > 0.9
-    assert row.error.value == 0.0
+    assert found.as_it_is.identification_error.value > 0.9
+    assert row.identification_error.value == 0.0
     assert found.stronger == row
     assert found.cheapest is None
     assert found.sentences[0].startswith("The data as is are no safer than this: release the column kind")
@@ -134,7 +142,7 @@ def attacked(table: pa.Table, matchers: tuple[str, ...], **options: object) -> t
 
 
 def shown(row: SweepRow) -> tuple[str, float, dict[str, float]]:
-    return row.matcher, row.error.value, row.pse.to_json()
+    return row.matcher, row.identification_error.value, row.pse_bits.to_json()
 
 
 def test_rows_are_what_an_assessment_of_the_coarser_table_finds(habits: Sweep) -> None:
@@ -158,10 +166,13 @@ def test_rows_are_what_an_assessment_of_the_coarser_table_finds(habits: Sweep) -
 def test_intervals_allow_for_the_choice_among_all_matchers(habits: Sweep) -> None:
     """Wilson's interval at 1 - 0.05/6, whose normal quantile is 2.6383."""
     for row in (habits.as_it_is, *habits.rows):
-        n, p, z = 120, row.error.value, 2.638257
+        n, p, z = 120, row.identification_error.value, 2.638257
         centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
         low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
-        assert (row.error.low, row.error.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
+        assert (row.identification_error.low, row.identification_error.high) == (
+            pytest.approx(low, abs=1e-5),
+            pytest.approx(high, abs=1e-5),
+        )
 
 
 def test_costs_and_counts_of_what_is_released(habits: Sweep) -> None:
@@ -175,12 +186,12 @@ def test_costs_and_counts_of_what_is_released(habits: Sweep) -> None:
     assert (habits.as_it_is.events, habits.as_it_is.items, habits.as_it_is.cost) == (len(items), len(set(items)), None)
     assert habits.known_events == table.num_rows - len(items)
     kinds = row_of(habits, "category", "kind")
-    assert kinds.cost.share == pytest.approx(lost(items, [row[3] for row in released]))  # type: ignore[union-attr]
+    assert kinds.cost.value == pytest.approx(lost(items, [row[3] for row in released]))  # type: ignore[union-attr]
     for kind, count in (("first", 3), ("last", 2)):
         kept = sum(min(count, n) for n in Counter(row[0] for row in released).values())
         row = row_of(habits, kind, count)
         assert row.events == kept
-        assert row.cost.share == pytest.approx(1 - kept / len(items))  # type: ignore[union-attr]
+        assert row.cost.value == pytest.approx(1 - kept / len(items))  # type: ignore[union-attr]
     thinned = row_of(habits, "thin", 0.3)
     spread = math.sqrt(len(items) * 0.3 * 0.7)
     assert abs(thinned.events - 0.3 * len(items)) < 5 * spread  # one seed in two million fails
@@ -191,15 +202,17 @@ def test_rows_stand_in_order_and_the_first_has_met_every_matcher(habits: Sweep) 
     assert useful == sorted(useful, reverse=True)
     assert any(useful)
     for part in (True, False):
-        costs = [row.cost.share for row in habits.rows if row.useful is part and row.cost is not None]
+        costs = [row.cost.value for row in habits.rows if row.useful is part and row.cost is not None]
         assert costs == sorted(costs)
     assert habits.cheapest is habits.rows[0]
     assert habits.as_it_is.matchers == habits.rows[0].matchers == ALL
     assert all(set(row.matchers) >= {habits.as_it_is.matcher, "visit"} for row in habits.rows)
     for row in habits.rows:
-        assert row.useful == (row.error.low > habits.as_it_is.error.high)
-        assert row.risk_reduction == pytest.approx(row.error.value - habits.as_it_is.error.value)
-        assert row.usefulness == pytest.approx(row.risk_reduction / row.cost.share)  # type: ignore[union-attr]
+        assert row.useful == (row.identification_error.low > habits.as_it_is.identification_error.high)
+        assert row.risk_reduction == pytest.approx(
+            row.identification_error.value - habits.as_it_is.identification_error.value
+        )
+        assert row.usefulness == pytest.approx(row.risk_reduction / row.cost.value)  # type: ignore[union-attr]
     assert habits.lowest.risk_reduction == max(row.risk_reduction for row in habits.rows)  # type: ignore[union-attr]
 
 
@@ -229,11 +242,11 @@ def test_the_same_again_and_whatever_people_are_called() -> None:
 
 def test_default_mitigations_are_those_that_apply() -> None:
     found = sweep(own_items(), latitude="lat", longitude="lon", **FEW)
-    tried = Counter(row.mitigation.kind for row in found.rows if row.mitigation)
+    tried = Counter(row.mitigation for row in found.rows)
     assert tried == {"top": 2, "grid": 3, "time_unit": 3, "first": 1, "thin": 2}
     order_only = sweep(own_items().drop(["time"]), **FEW)
     jsonschema.Draft202012Validator(schema("sweep")).validate(json.loads(json.dumps(order_only.to_json())))
-    assert Counter(row.mitigation.kind for row in order_only.rows if row.mitigation) == {
+    assert Counter(row.mitigation for row in order_only.rows) == {
         "top": 2,
         "first": 1,
         "thin": 2,
@@ -244,7 +257,7 @@ def test_everything_released_may_be_thinned_away() -> None:
     found = sweep(own_items(12), [Mitigation("thin", 1e-9)], **FEW)
     row = found.rows[0]
     assert (row.events, row.items, row.people, row.pie_bits) == (0, 0, 0, 0.0)
-    assert row.error.value == pytest.approx(1 - 1 / 12)
+    assert row.identification_error.value == pytest.approx(1 - 1 / 12)
     assert row.note == "12 people have no event left."
 
 
@@ -280,8 +293,13 @@ def test_nobody_is_named(habits: Sweep) -> None:
 
 
 def test_a_mitigation_that_leaves_most_people_re_identified_is_not_praised(habits: Sweep) -> None:
-    before = replace(habits.as_it_is, error=Interval(0.05, 0.02, 0.1))
-    weak = replace(row_of(habits, "thin", 0.3), error=Interval(0.3, 0.25, 0.35), useful=True, risk_reduction=0.25)
+    before = replace(habits.as_it_is, identification_error=ShareInterval(0.05, 0.02, 0.1))
+    weak = replace(
+        row_of(habits, "thin", 0.3),
+        identification_error=ShareInterval(0.3, 0.25, 0.35),
+        useful=True,
+        risk_reduction=0.25,
+    )
     found = replace(habits, as_it_is=before, rows=(weak,))
     first, second = map(spaced, found.sentences)
     assert first.startswith(
@@ -289,7 +307,9 @@ def test_a_mitigation_that_leaves_most_people_re_identified_is_not_praised(habit
         "(95 % CI 65 to 75 %) instead of 95 %, for "
     )
     assert "No mitigation tried is enough alone: combine several, or add noise." in second
-    strong = replace(row_of(habits, "top", 20), error=Interval(0.9, 0.8, 0.95), useful=True, risk_reduction=0.85)
+    strong = replace(
+        row_of(habits, "top", 20), identification_error=ShareInterval(0.9, 0.8, 0.95), useful=True, risk_reduction=0.85
+    )
     both = spaced(" ".join(replace(found, rows=(weak, strong)).sentences))
     assert "Lowest risk: keep the 20 most frequent items and merge the others into one; 10 % are still" in both
     assert "enough alone" not in both
@@ -339,8 +359,8 @@ def test_times_that_only_number_the_rows_cannot_be_coarsened() -> None:
 
 def test_a_sample_attacks_so_many_people() -> None:
     found = sweep(own_items(), [Mitigation("category", "half"), Mitigation("thin", 0.5)], sample=17, **FEW)
-    assert (found.users, found.input["sampled_users"]) == (17, 17)
-    assert found.as_it_is.error.value == 0.0
+    assert (found.users, found.input.sampled_users) == (17, 17)
+    assert found.as_it_is.identification_error.value == 0.0
 
 
 @pytest.mark.skipif(not CHECK_INS.exists(), reason="the check-ins of New York are not there")
@@ -352,5 +372,5 @@ def test_real_check_ins() -> None:
     assert found.as_it_is.risk.low > 0.5
     assert all(row.useful for row in found.rows)
     assert row_of(found, "top", 10).risk.high < row_of(found, "category", "category").risk.low
-    assert row_of(found, "top", 10).cost.share > row_of(found, "category", "category").cost.share  # type: ignore[union-attr]
+    assert row_of(found, "top", 10).cost.value > row_of(found, "category", "category").cost.value  # type: ignore[union-attr]
     assert row_of(found, "category", "category").pie_bits < found.as_it_is.pie_bits

@@ -51,20 +51,20 @@ def test_each_window_is_an_assessment_of_its_rows() -> None:
     times = np.array(table["time"])
     for number, window in enumerate(found):
         begin = START + number * WEEK
-        assert window.begins == datetime.datetime.fromtimestamp(begin, datetime.UTC)
-        assert window.ends == window.begins + datetime.timedelta(days=7)
-        if window.error is None:
+        days = [datetime.datetime.fromtimestamp(moment, datetime.UTC).date() for moment in (begin, begin + WEEK)]
+        assert [window.begins, window.ends] == [day.isoformat() for day in days]
+        if window.identification_error is None:
             continue
         rows = table.filter(pa.array((times >= begin) & (times < begin + WEEK)))
         alone = entropie.assess(
             rows, matchers=MATCHERS, control=False, known_events=[], replicates=20, seed=3, threads=1
         )
-        assert window.error == alone.headline_error
-        assert (window.matcher, window.pse) == (alone.best.matcher, alone.best.measures.pse)
+        assert window.identification_error.to_json() == alone.headline_error.to_json()
+        assert (window.matcher, window.pse_bits.to_json()) == (alone.best.matcher, alone.best.measures.pse.to_json())  # type: ignore[union-attr]
         assert (window.users, window.events) == (alone.users, alone.events)
-    assert [window.error is None for window in found] == [False, False, True, True, False]
-    assert found[0].error.value < 0.4  # type: ignore[union-attr]
-    assert found[1].error.value == pytest.approx(1 - 1 / 50)  # type: ignore[union-attr]
+    assert [window.identification_error is None for window in found] == [False, False, True, True, False]
+    assert found[0].identification_error.value < 0.4  # type: ignore[union-attr]
+    assert found[1].identification_error.value == pytest.approx(1 - 1 / 50)  # type: ignore[union-attr]
     assert [window.users for window in found] == [50, 50, 0, 10, 25]
     assert found[2].reason == "0 people have 10 events or more in this window, 20 are needed."
     assert found[3].reason == "10 people have 10 events or more in this window, 20 are needed."
@@ -94,7 +94,7 @@ def test_the_same_again_and_seeds_change_only_the_bootstrap() -> None:
     traces = read_events(Source(drifting())).traces
     one, again, other = (cut(traces, 7 * DAY, run=replace(FEW, seed=seed)) for seed in (1, 1, 2))
     assert one == again
-    assert [window.error for window in one] == [window.error for window in other]
+    assert [window.identification_error for window in one] == [window.identification_error for window in other]
     assert one != other
 
 

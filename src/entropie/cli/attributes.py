@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -10,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
+from entropie._version import __version__
 from entropie.cli import output
 from entropie.cli.options import (
     COUNT,
@@ -79,7 +80,7 @@ def attributes(
     entropie attributes people.csv --id person --columns age,sex,region,income
     """
     from entropie.atomic import claimed, refuse_overwriting
-    from entropie.mitigate.attribute_risk import FILE
+    from entropie.mitigate.attribute_risk import FILE, Made
     from entropie.mitigate.attribute_table import rule_of
     from entropie.mitigate.attributes import attributes as assess
 
@@ -91,7 +92,7 @@ def attributes(
     with nullcontext() if out is None else claimed(out):
         with output.stages() as progress:
             result = assess(table, columns=names, id_column=id_column, max_set=max_set, bins=rules, progress=progress)
-        result = dataclasses.replace(result, command=output.command())
+        result = replace(result, provenance=Made(__version__, output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))
     if as_json:
@@ -104,7 +105,7 @@ def attributes(
 
 def attributes_text(result: AttributeRisk, *, verbose: bool = False) -> str:
     """The terminal view of a table of attributes: the risk, what lowers it, and the columns it comes from."""
-    name = output.name(result.name)
+    name = output.name(result.input.name)
     helping = [remedy for remedy in result.remedies if remedy.success_drop > 0.0]
     notes = [output.paragraph(note) for column in result.columns if (note := _note(column))]
     if not verbose and len(notes) > _SHOWN_NOTES:
@@ -113,7 +114,7 @@ def attributes_text(result: AttributeRisk, *, verbose: bool = False) -> str:
         *(output.paragraph(sentence) for sentence in result.sentences),
         "",
         f"{name}: {plural(result.people, 'person', 'people')}, {plural(len(result.columns), 'column')}",
-        *(f"excluded: {plural(rows, 'row')}, {reason}" for reason, rows in result.dropped.items()),
+        *(f"excluded: {plural(rows, 'row')}, {reason}" for reason, rows in result.input.dropped.items()),
         *notes,
         "",
     ]

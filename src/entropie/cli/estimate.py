@@ -28,6 +28,7 @@ from entropie.request import Run
 
 if TYPE_CHECKING:
     from entropie.data.columns import Dictionary, TableWriter
+    from entropie.document.printed import EstimatedItem
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates
 
@@ -70,6 +71,7 @@ def estimate(
     """
     from entropie.atomic import check_file, refuse_overwriting
     from entropie.data.columns import Dictionary, TableWriter
+    from entropie.document.printed import Estimated
     from entropie.errors import InvalidInput, InvalidParameter
     from entropie.estimation.estimates import estimate as estimate_from
     from entropie.mechanisms.parameters import parameters_id
@@ -108,19 +110,18 @@ def estimate(
     threshold = estimates.detectable_share()
     significant = int(estimates.stands_out().sum())
     if as_json:
-        output.print_json(
-            {
-                "parameters_id": parameters_id(built),
-                "reports": estimates.reports,
-                "domain_size": built.domain_size,
-                "level": level,
-                "threshold": threshold,
-                "significant_items": significant,
-                "estimates": view,
-                "out": str(out) if out else None,
-                "counts": str(save_counts) if save_counts else None,
-            }
+        estimated = Estimated(
+            parameters_id=parameters_id(built),
+            reports=estimates.reports,
+            domain_size=built.domain_size,
+            level=level,
+            threshold=threshold,
+            significant_items=significant,
+            estimates=view,
+            out=str(out) if out else None,
+            counts=str(save_counts) if save_counts else None,
         )
+        output.print_json(estimated.to_json())
     else:
         output.show(_estimates_text(estimates, view, built, threshold, significant, level, out))
     attempts.raise_failed()
@@ -199,13 +200,17 @@ def _count_all(files: Sequence[Path], built: Any, items: list[int] | None) -> Co
     return counts
 
 
-def _rows(estimates: Estimates, names: Dictionary | None, chosen: Any, level: float) -> list[dict[str, Any]]:
+def _rows(estimates: Estimates, names: Dictionary | None, chosen: Any, level: float) -> list[EstimatedItem]:
+    from entropie.document.printed import EstimatedItem
+
     columns = _columns(estimates, names, level)
     return [
-        {
-            name: (column[int(i)].as_py() if name == "item" else column[int(i)].item())
-            for name, column in columns.items()
-        }
+        EstimatedItem(
+            **{
+                name: (column[int(i)].as_py() if name == "item" else column[int(i)].item())
+                for name, column in columns.items()
+            }
+        )
         for i in chosen
     ]
 
@@ -236,7 +241,7 @@ def _write_estimates(writer: TableWriter, columns: dict[str, Any]) -> None:
 
 def _estimates_text(
     estimates: Estimates,
-    view: list[dict[str, Any]],
+    view: list[EstimatedItem],
     built: Any,
     threshold: float,
     significant: int,
@@ -246,10 +251,10 @@ def _estimates_text(
     headers = ["item", "share", f"{level * 100:g} % CI", "above noise"]
     rows = [
         [
-            str(row.get("item", row["code"])),
-            output.percent(row["share"]) if row["share"] > 0.0 else f"{row['share'] * 100:.2g} %",
-            f"{output.percent(row['low'])} to {output.percent(row['high'])}",
-            "yes" if row["significant"] else "no",
+            str(row.item or row.code),
+            output.percent(row.share) if row.share > 0.0 else f"{row.share * 100:.2g} %",
+            f"{output.percent(row.low)} to {output.percent(row.high)}",
+            "yes" if row.significant else "no",
         ]
         for row in view
     ]

@@ -100,8 +100,8 @@ def calibrate(
     entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
     """
     from entropie.atomic import check_file, write_file
+    from entropie.mechanisms.calibrate import UnreachableDocument
     from entropie.mechanisms.calibrate import calibrate as find
-    from entropie.mechanisms.calibrate import calibration_json
     from entropie.mechanisms.parameters import to_document
 
     if parameters is not None:
@@ -111,12 +111,12 @@ def calibrate(
     except Unreachable as problem:
         if as_json:  # the answer is no, and whoever reads standard output gets it too
             reason = problem.on_command_line(lambda name: f"--{name.replace('_', '-')}")
-            output.print_json({"bayes_error_wanted": bayes_error, "reachable": False, "reason": reason})
+            output.print_json(UnreachableDocument(bayes_error, False, reason).to_json())
         raise
     if parameters is not None:
         write_file(parameters, to_document(result.mechanism) + "\n")
     if as_json:
-        output.print_json(calibration_json(result))
+        output.print_json(result.to_json())
     elif not quiet:
         output.show(calibration_text(result, verbose))
         if parameters is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +64,7 @@ def obfuscate(
     from entropie.atomic import check_file, refuse_overwriting, write_file
     from entropie.data import columns
     from entropie.data.reports import to_columns
+    from entropie.document.printed import Obfuscated
     from entropie.errors import InvalidParameter
     from entropie.mechanisms.parameters import parameters_id, to_document
 
@@ -99,19 +99,18 @@ def obfuscate(
         if parameters is None:
             write_file(document, to_document(built) + "\n")
     if as_json:
-        output.print_json(
-            {
-                "rows": rows,
-                "out": str(out),
-                "parameters": str(document),
-                "parameters_id": parameters_id(built),
-                "dictionary": str(dictionary) if dictionary else None,
-                "epsilon": built.epsilon if math.isfinite(built.epsilon) else None,
-                "theta": built.theta,
-                "simulated": seed is not None,
-                "seconds": round(time.perf_counter() - begun, 3),
-            }
+        made_of = Obfuscated(
+            rows=rows,
+            out=str(out),
+            parameters=str(document),
+            parameters_id=parameters_id(built),
+            dictionary=str(dictionary) if dictionary else None,
+            epsilon=built.epsilon,
+            theta=built.theta,
+            simulated=seed is not None,
+            seconds=round(time.perf_counter() - begun, 3),
         )
+        output.print_json(made_of.to_json())
         return
     short = parameters_id(built)[:16]
     output.show(f"{output.count(rows)} reports in {output.name(out)}, parameters {output.name(document)} (id {short})")

@@ -207,12 +207,8 @@ def build_mechanism(
 
 def load_parameters(path: Path) -> Any:
     """The mechanism of a parameter document on file."""
-    from entropie.errors import InvalidInput
+    from entropie.document.base import read_bytes
     from entropie.mechanisms.parameters import from_document
 
-    try:
-        return from_document(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"Parameter document {path} does not exist; check the name.") from None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"Parameter document {path} is not a text file.") from None
+    name = f"Parameter document {path}"
+    return from_document(read_bytes(path, name), name)

@@ -43,11 +43,7 @@ def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     guaranteed, listed = ("nothing", "nothing") if guarantee is None else (
         percent(guarantee["bayes_error"]), percent(guarantee["list_error"])
     )  # fmt: skip
-    tops = (
-        ("", "")
-        if utility is None
-        else tuple(_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100"))
-    )
+    tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
     attack = percent(row["attack"]["identification_error"]["value"])
     if not verbose:
         return [name, guaranteed, attack, tops[0]]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from entropie.cli import output
 from entropie.cli.options import (
-    COUNT,
     FOLDER,
-    SHARE,
     AnyCommand,
     Command,
     given,
@@ -26,64 +23,50 @@ from entropie.cli.options import (
     quiet_option,
     verbose_option,
 )
+from entropie.mitigate.mitigation import KINDS, Mitigation, Values
 from entropie.request import People, Request, Run, Source
-from entropie.words import count, interval, percent, plural
+from entropie.words import bits, count, interval, percent, plural
 
 if TYPE_CHECKING:
     from entropie.mitigate.sweep_result import Sweep, SweepRow
 
 _SCREEN = 17  # lines of 25 that the foot and the frame of the table leave
-_KINDS = ("top", "category", "grid", "prefix", "time_unit", "first", "last", "thin")
 
 
 class ListOf(click.ParamType[tuple[Any, ...]]):
-    """Several values with commas between them: 10,100,1000."""
+    """Several settings with commas between them: 10,100,1000."""
 
     name = "list"
 
-    def __init__(self, convert: Callable[[str], Any], rule: str) -> None:
-        self._convert = convert
-        self._rule = rule
+    def __init__(self, values: Values) -> None:
+        self._values = values
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, ...]:
-        """Read every value, or say what it should be."""
+        """Read every setting, or say what it should be."""
         if isinstance(value, tuple):
             return value
         try:
-            return tuple(self._convert(part.strip()) for part in value.split(","))
-        except (ValueError, click.BadParameter):
-            return self.fail(f"{value!r} is not a list of {self._rule}.", param, ctx)
+            return tuple(self._values.read(part.strip()) for part in value.split(","))
+        except ValueError:
+            return self.fail(f"{value!r} is not a list of {self._values.called}.", param, ctx)
 
 
-def _text(text: str) -> str:
-    if not text:
-        raise ValueError
-    return text
-
-
-_NUMBERS = ListOf(lambda text: COUNT.convert(text, None, None), "whole numbers with commas between them")
-_SHARES = ListOf(lambda text: SHARE.convert(text, None, None), "shares with commas between them, such as 50%,0.1")
-_SIZES = ListOf(_text, "sizes with commas between them, such as 500m,2km")
-_UNITS = ListOf(_text, "units with commas between them, such as hour,day,week")
-
-
-def _tried(name: str, kind: ListOf, metavar: str, help: str) -> Callable[[AnyCommand], AnyCommand]:
-    return option(name, type=kind, default=(), metavar=metavar, group="Mitigation", help=help)
+def mitigation_options(command: AnyCommand) -> AnyCommand:
+    """One option for each kind of mitigation."""
+    for kind in reversed(KINDS.values()):
+        listed: dict[str, Any] = {"type": ListOf(kind.values), "default": ()}
+        several = listed if "," in kind.metavar else {"multiple": True}
+        shown = {"metavar": kind.metavar, "help": kind.help, "group": "Mitigation"}
+        command = option(f"--{kind.name.replace('_', '-')}", **several, **shown)(command)
+    return command
 
 
 @click.command(cls=Command)
 @click.argument("events")
 @options_of(Source, People, without=("grid", "order"))
-@_tried("--top", _NUMBERS, "N,...", "Keep the N most frequent items, merge the others.")
-@option("--category", multiple=True, metavar="C", group="Mitigation", help="Release this column instead of the item.")
-@_tried("--grid", _SIZES, "SIZE,...", "Release map cells of this size, such as 500m.")
+@mitigation_options
 @option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")
 @option("--lon", "longitude", metavar="C", group="Mitigation", help="Column that holds the longitude, for --grid.")
-@_tried("--prefix", _NUMBERS, "N,...", "Release the first N characters of the item.")
-@_tried("--time-unit", _UNITS, "U,...", "Round times to the hour, day or week.")
-@_tried("--first", _NUMBERS, "N,...", "Release the first N events of each person.")
-@_tried("--last", _NUMBERS, "N,...", "Release the last N events of each person.")
-@_tried("--thin", _SHARES, "P,...", "Release each event with probability P.")
 @option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for sweep.json and sweep.csv.")
 @public_option
 @json_option
@@ -110,13 +93,12 @@ def sweep(
     """
     from entropie.atomic import claimed, refuse_overwriting
     from entropie.errors import InvalidInput
-    from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.sweep import Options, sweep_source
     from entropie.mitigate.sweep_result import FILES
 
     if not events:
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
-    chosen = tuple(Mitigation(kind, value) for kind in _KINDS for value in options.pop(kind))  # type: ignore[arg-type]
+    chosen = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
     if out is not None:
         refuse_overwriting([Path(events)], [out / name for name in FILES])
     attempts = output.Attempts()
@@ -125,7 +107,7 @@ def sweep(
             request = Request.of(events, {**given(options), "progress": progress})
             tried = Options(chosen or None, latitude, longitude)
             result = sweep_source(request.source, tried, request.people, run=request.run)
-        result = dataclasses.replace(result, provenance={**result.provenance, "command": output.command()})
+        result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))
     if as_json:
@@ -174,7 +156,7 @@ def _details(result: Sweep) -> list[str]:
             count(row.items),
             count(row.events),
             row.matcher,
-            output.shown_bits(row.pse),
+            f"over {bits(row.pse_bits.resolvable)}" if row.pse_bits.over else bits(row.pse_bits.value),
             "" if row.cost is None else "free" if row.usefulness is None else f"{row.usefulness + 0.0:.2f}",
         ]
         for row in (result.as_it_is, *result.rows)
@@ -191,18 +173,15 @@ def _details(result: Sweep) -> list[str]:
 
 
 def _excluded(result: Sweep) -> list[str]:
-    facts = result.input
-    columns = facts.get("columns", {})
-    guessed = [
-        f"{role} = {c['column']} (--{role})" for role, c in columns.items() if c["how"] == "guessed" and c["column"]
-    ]
+    facts, columns = result.input, result.input.columns
+    guessed = [f"{role} = {c.column} (--{role})" for role, c in columns.items() if c.how == "guessed" and c.column]
     lines = [f"columns guessed: {', '.join(guessed)}"] if guessed else []
-    if "time" in columns and columns["time"]["column"] is None:
+    if "time" in columns and columns["time"].column is None:
         lines.append("no time column: rows are taken in the order of the file (--time)")
-    lines += [f"excluded: {plural(n, 'row')}, {reason}" for reason, n in facts.get("dropped", {}).items() if n]
-    if facts.get("dropped_users"):
-        people = plural(facts["dropped_users"], "person", "people")
-        lines.append(f"excluded: {people} with fewer than {facts['min_events']} events")
+    lines += [f"excluded: {plural(n, 'row')}, {reason}" for reason, n in facts.dropped.items() if n]
+    if facts.dropped_users:
+        people = plural(facts.dropped_users, "person", "people")
+        lines.append(f"excluded: {people} with fewer than {facts.min_events} events")
     return lines
 
 
@@ -212,6 +191,6 @@ def _row(row: SweepRow) -> list[str]:
         row.name,
         percent(row.risk.value),
         interval(row.risk),
-        "" if cost is None else f"{percent(cost.share)} of {cost.measure.split()[0]}",
+        "" if cost is None else f"{percent(cost.value)} of {cost.of.split()[0]}",
         "" if cost is None else "yes" if row.useful else "unclear" if row.risk_reduction > 0.0 else "no",
     ]

@@ -19,7 +19,9 @@ from typing import Any, Literal, Protocol
 
 from msgspec import field
 
-from entropie.document import BitsInterval, Count, Document, Part, ShareInterval, plain, typed
+from entropie.document import Document, typed
+from entropie.document.base import Count, Part
+from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.theory import checks
 from entropie.words import count, percent, points, stated
 
@@ -99,10 +101,6 @@ class Comparison(Part, frozen=True):
         if self.outcome == "risen":
             return 1
         return 3 if strict and self.outcome in ("undecided", "not comparable") else 0
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of `entropie compare`."""
-        return plain(self)
 
 
 def compare(old: dict[str, Any], new: dict[str, Any], tolerance: float = 0.0) -> Comparison:

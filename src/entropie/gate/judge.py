@@ -17,19 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from entropie.document import (
-    AppliedWaiver,
-    Decision,
-    Declared,
-    Document,
-    Measure,
-    MostExposed,
-    Profile,
-    ShareInterval,
-    Verdict,
-    plain,
-    typed,
-)
+from entropie.document import Document, typed
+from entropie.document.measured import MostExposed, ShareInterval
+from entropie.document.verdict import AppliedWaiver, Decision, Declared, Measure, Profile, Verdict
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.gate.people import assessed_statement, headline_level, people_needed
 from entropie.gate.profiles import OWN, own_profile, profile_named
@@ -96,8 +86,8 @@ class Gate:
         verdict = self.judge(whole, today)
         return {
             **document,
-            "declared": plain(self.declared),
-            "verdict": None if verdict is None else plain(verdict),
+            "declared": self.declared.to_json(),
+            "verdict": None if verdict is None else verdict.to_json(),
             "review": {"date": self._review(whole, verdict).isoformat()},
         }
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropie.atomic import write_file
-from entropie.document import BitsInterval, Document, ShareInterval, Verdict, typed
+from entropie.document import Document, typed
+from entropie.document.measured import BitsInterval, ShareInterval
+from entropie.document.verdict import Verdict
 from entropie.errors import InvalidInput
 from entropie.gate.judge import EXIT_CODES
 from entropie.gate.profiles import OWN

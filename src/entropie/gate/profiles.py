@@ -6,7 +6,7 @@ accepted. Whoever sets a limit of their own names it and says which risk it is f
 
 from __future__ import annotations
 
-from entropie.document import Measure, Profile
+from entropie.document.verdict import Measure, Profile
 from entropie.errors import InvalidParameter, option
 
 __all__ = ["OWN", "PROFILES", "own_profile", "profile_named"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 import tomllib
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
-from entropie.document import Part, Profile, Sha256, converted
+from entropie.document.base import Part, Sha256, converted, read_bytes
+from entropie.document.verdict import Profile
 from entropie.errors import InvalidInput
 from entropie.gate.profiles import OWN
 
@@ -47,12 +47,9 @@ class Waiver(Part, frozen=True):
 def read_waiver(path: str | os.PathLike[str]) -> Waiver:
     """The waiver in a TOML file."""
     name = f"Waiver {path}"
+    content = read_bytes(path, name)
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"{name} does not exist; check the name.") from None
-    except (IsADirectoryError, PermissionError):
-        raise InvalidInput(f"{name} cannot be read; name a file.") from None
+        values = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not a text file in UTF-8.") from None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
+from msgspec import Meta
+
+from entropie.document.base import Part, Sha256, Share, Unlimited
 from entropie.errors import InvalidParameter, Unreachable
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
-from entropie.mechanisms.parameters import parameters_id, to_document
+from entropie.mechanisms.parameters import Parameters, parameters_id, to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.notebook import html_table
 from entropie.theory import checks, paper
@@ -24,9 +27,8 @@ MechanismName = Literal["rr", "glh", "auto"]
 Calibrated = RandomizedResponse | LocalHashing
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedLoss:
-    """What the estimates will be good for, one report per user counted.
+class ExpectedLoss(Part, frozen=True):
+    """What the estimates will be good for, one report per user counted; null where infinite.
 
     l2_sum              expected sum of squared errors over the whole domain
     rare_item_sd        standard error of the share of an item that hardly anybody has
@@ -34,10 +36,10 @@ class ExpectedLoss:
     detectable_share    smallest estimate that stands out from noise (exact, Bonferroni, 5 %)
     """
 
-    l2_sum: float
-    rare_item_sd: float
-    share_1pct_sd: float
-    detectable_share: float
+    l2_sum: Unlimited
+    rare_item_sd: Unlimited
+    share_1pct_sd: Unlimited
+    detectable_share: Unlimited
 
     @classmethod
     def of(cls, rates: CountingRates, domain_size: int, reports: int) -> ExpectedLoss:
@@ -56,13 +58,49 @@ def _detectable(rates: CountingRates, domain_size: int, reports: int) -> float:
     return (significant_count(rates, reports, domain_size) / reports - rates.nu) / rates.gain
 
 
-@dataclass(frozen=True, slots=True)
-class PaperSetting:
-    """What the paper's own bound allows for the same target; None where it guarantees nothing."""
+class PaperSetting(Part, frozen=True):
+    """What the paper's own bound allows for the same target; null where it guarantees nothing."""
 
-    epsilon: float
-    theta: float
-    l2_sum: float
+    epsilon: Unlimited
+    theta: Share
+    l2_sum: Unlimited
+
+
+class Pseudonyms(Part, frozen=True):
+    """What pseudonyms alone guarantee."""
+
+    information_bits: float
+    bayes_error: Share
+    bayes_error_paper: Share
+
+
+class Setting(Part, frozen=True):
+    """A setting that guarantees the same, and what it costs."""
+
+    guarantee: Guarantee
+    expected_loss: ExpectedLoss
+
+
+class CalibrationDocument(Part, frozen=True):
+    """The goal is reached."""
+
+    bayes_error_wanted: Share
+    noise_needed: bool
+    pseudonymisation: Pseudonyms
+    parameters: Parameters
+    parameters_id: Annotated[Sha256, Meta(description="SHA-256 of the canonical parameter document.")]
+    guarantee: Guarantee
+    expected_loss: ExpectedLoss
+    paper: PaperSetting | None
+    alternatives: list[Setting]
+
+
+class UnreachableDocument(Part, frozen=True):
+    """No mechanism reaches the goal; the exit code is 1."""
+
+    bayes_error_wanted: Share
+    reachable: Annotated[bool, Meta(extra_json_schema={"const": False})]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +129,23 @@ class Calibration:
         """Whether pseudonymisation alone falls short of the target."""
         return self.mechanism.theta < 1.0
 
+    def to_json(self) -> dict[str, Any]:
+        """The document of `calibrate`; what is infinite becomes None."""
+        bare = self.pseudonymisation
+        return CalibrationDocument(
+            bayes_error_wanted=self.bayes_error_wanted,
+            noise_needed=self.noise_needed,
+            pseudonymisation=Pseudonyms(bare.alpha_bits, bare.bayes_error, bare.bayes_error_paper),
+            parameters=json.loads(to_document(self.mechanism)),
+            parameters_id=parameters_id(self.mechanism),
+            guarantee=self.guarantee,
+            expected_loss=self.expected_loss,
+            paper=self.paper,
+            alternatives=[Setting(other.guarantee, other.expected_loss) for other in self.alternatives],
+        ).to_json()
+
     def _repr_html_(self) -> str:
-        loss = dataclasses.asdict(self.expected_loss)
+        loss = msgspec.structs.asdict(self.expected_loss)
         return self.guarantee._repr_html_() + html_table("expected loss", ("measure", "value"), loss.items())
 
 
@@ -164,30 +217,3 @@ def _paper_setting(
     theta = paper.theta_for(alpha, users, best.domain_size)
     same = best.with_theta(theta)
     return PaperSetting(same.epsilon, same.theta, same.rates.l2_sum(best.domain_size, users))
-
-
-def calibration_json(result: Calibration) -> dict[str, Any]:
-    """The documented JSON of `calibrate`; infinite values become None."""
-    return {
-        "bayes_error_wanted": result.bayes_error_wanted,
-        "noise_needed": result.noise_needed,
-        "pseudonymisation": {
-            "information_bits": result.pseudonymisation.alpha_bits,
-            "bayes_error": result.pseudonymisation.bayes_error,
-            "bayes_error_paper": result.pseudonymisation.bayes_error_paper,
-        },
-        "parameters": json.loads(to_document(result.mechanism)),
-        "parameters_id": parameters_id(result.mechanism),
-        "guarantee": result.guarantee.to_json(),
-        "expected_loss": _plain(result.expected_loss),
-        "paper": None if result.paper is None else _plain(result.paper),
-        "alternatives": [
-            {"guarantee": other.guarantee.to_json(), "expected_loss": _plain(other.expected_loss)}
-            for other in result.alternatives
-        ],
-    }
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    fields = dataclasses.asdict(value)
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in fields.items()}

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike
 
+from entropie.document.base import Part, parsed
 from entropie.errors import InvalidInput, ParametersMismatch
 from entropie.estimation.counts import Counts, checked_items
 
@@ -24,6 +26,69 @@ if TYPE_CHECKING:
 
 SCHEMA = "entropie.parameters"
 VERSION = 1
+Digits = Annotated[str, Meta(pattern="^(0|[1-9][0-9]{0,38})$", description="A whole number, as text.")]
+_Schema = Literal["entropie.parameters"]
+_Version = Literal[1]
+Numerator = Annotated[Digits, Meta(description="A probability times 2^64.")]
+
+
+class ResponseFields(Part, frozen=True, tag_field="kind", tag="rr"):
+    """Randomized response."""
+
+    domain_size: Digits
+    theta_numerator: Numerator
+
+
+class HashingFields(ResponseFields, frozen=True, tag_field="kind", tag="glh"):
+    """Local hashing."""
+
+    hash_size: Digits
+    prime: Digits
+
+
+class IdentityFields(Part, frozen=True, tag_field="kind", tag="identity"):
+    """Pseudonyms alone."""
+
+    domain_size: Digits
+
+
+class ChoiceFields(Part, frozen=True, tag_field="kind", tag="choice"):
+    """A random choice between mechanisms."""
+
+    parts: Annotated[list[ResponseFields | HashingFields | IdentityFields], Meta(min_length=1)]
+    weight_numerators: Annotated[list[Numerator], Meta(min_length=1)]
+
+
+class Response(ResponseFields, frozen=True, tag_field="kind", tag="rr"):
+    """The document of randomized response."""
+
+    schema: _Schema
+    version: _Version
+
+
+class Hashing(HashingFields, frozen=True, tag_field="kind", tag="glh"):
+    """The document of local hashing."""
+
+    schema: _Schema
+    version: _Version
+
+
+class Identical(IdentityFields, frozen=True, tag_field="kind", tag="identity"):
+    """The document of pseudonyms alone."""
+
+    schema: _Schema
+    version: _Version
+
+
+class Choice(ChoiceFields, frozen=True, tag_field="kind", tag="choice"):
+    """The document of a random choice."""
+
+    schema: _Schema
+    version: _Version
+
+
+Parameters = Response | Hashing | Identical | Choice
+"""The documents of the mechanisms that come with this package."""
 
 
 def to_document(mechanism: Mechanism) -> str:
@@ -37,16 +102,10 @@ def parameters_id(mechanism: Mechanism) -> str:
     return hashlib.sha256(to_document(mechanism).encode()).hexdigest()
 
 
-def from_document(text: str) -> Mechanism:
+def from_document(text: str | bytes, name: str = "The parameter document") -> Mechanism:
     """The mechanism a document describes; the document may be laid out differently, but not say more or less."""
-    try:
-        fields = json.loads(text, object_pairs_hook=_without_repeats)
-    except (json.JSONDecodeError, RecursionError) as problem:
-        raise InvalidInput(f"The parameter document is not JSON ({problem}).") from None
-    except ValueError as problem:
-        if isinstance(problem, InvalidInput):
-            raise
-        raise InvalidInput("The parameter document holds a number that is too long to be one of its fields.") from None
+    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    fields = parsed(content, name, "take the one written with the reports")
     if not isinstance(fields, dict) or fields.pop("schema", None) != SCHEMA:
         raise InvalidInput(f'The parameter document must be a JSON object with "schema": "{SCHEMA}".')
     version = fields.pop("version", None)
@@ -110,10 +169,3 @@ def counts_for(mechanism: Mechanism, into: Counts | None, items: ArrayLike | Non
     ):
         raise InvalidInput("These counts are of other items; leave `items` out to go on with the same ones.")
     return into
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise InvalidInput("The parameter document names a field twice.")
-    return fields

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from entropie._version import __version__
+import msgspec
+from msgspec import Meta
+
 from entropie.atomic import claimed, write_file
+from entropie.document.base import Count, Part, Sha256, Share, Size, json_text
 from entropie.notebook import html_table
 from entropie.words import listed, percent, plural
 
-__all__ = ["FILE", "SCHEMA", "SMALL_GROUP", "AttributeRisk", "ColumnRisk", "GroupRisk", "Remedy", "Step", "width_text"]
+__all__ = [
+    "FILE",
+    "SMALL_GROUP",
+    "AttributeRisk",
+    "ColumnRisk",
+    "GroupRisk",
+    "Made",
+    "Remedy",
+    "Step",
+    "TableInput",
+    "width_text",
+]
 
-SCHEMA = "entropie.attributes/1"
 FILE = "attributes.json"
 SMALL_GROUP = 10
 """A combination that fewer people share singles them out, or nearly so."""
@@ -25,8 +35,7 @@ _MOST = 0.5
 _FEW = 6  # columns that a sentence lists by name
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRisk:
+class GroupRisk(Part, frozen=True):
     """What knowing some columns of everybody gives an attacker.
 
     bits           information about who a person is, exact for these people: the entropy of the combinations
@@ -36,19 +45,18 @@ class GroupRisk:
     small_share    people who share it with fewer than ten, themselves counted
     """
 
-    columns: tuple[str, ...]
-    bits: float
-    bits_low: float
+    columns: Annotated[tuple[str, ...], Meta(min_length=1)]
+    bits: Size
+    bits_low: Size
     bits_high: float | None
-    groups: int
-    smallest_group: int
-    success: float
-    unique_share: float
-    small_share: float
+    groups: Count
+    smallest_group: Count
+    success: Share
+    unique_share: Share
+    small_share: Share
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRisk:
+class ColumnRisk(Part, frozen=True):
     """One column: what it says alone, what it adds to the others, and what is left of that in bands.
 
     kind            numbers; codes written in digits, which bands would make no sense of; or categories
@@ -65,8 +73,8 @@ class ColumnRisk:
     kind: Literal["numbers", "codes", "categories"]
     can_be_banded: bool
     identifier: bool
-    values: int
-    missing_share: float
+    values: Count
+    missing_share: Share
     alone: GroupRisk
     bands: int | None
     band_width: float | None
@@ -76,18 +84,16 @@ class ColumnRisk:
     average_bits: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Part, frozen=True):
     """One column more for an attacker who learns the most identifying one next."""
 
     column: str
     adds_bits: float
     bits: float
-    success: float
+    success: Share
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(Part, frozen=True):
     """Something to give up, and what that does to the risk of all columns together.
 
     bits_given_up   information of the column itself that is lost: the price
@@ -99,54 +105,66 @@ class Remedy:
     column: str
     how: str
     bits_given_up: float
-    success: float
+    success: Share
     success_drop: float
-    unique_share: float
+    unique_share: Share
     drop_per_bit: float | None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AttributeRisk:
-    """What a table of attributes says about who its people are.
-
-    sets                 every set of up to so many columns, as they stand
-    together             all columns as they stand
-    without_identifiers  the columns left when those that identify people by themselves are dropped; None where none do
-                         or none is left
-    banded               these columns with numbers in the bands of `columns`; None where no bands are proposed
-    remedies             what to give up next, starting from `start`
-    """
+class TableInput(Part, frozen=True):
+    """What was read: the name of the table, its SHA-256 (null in memory), its people, rows excluded by reason."""
 
     name: str
-    sha256: str | None
-    people: int
-    dropped: dict[str, int]
+    sha256: Sha256 | None
+    people: Count
+    dropped: dict[str, Count]
+
+
+class Made(Part, frozen=True):
+    """By which version and which command."""
+
+    version: str
+    command: str | None
+
+
+class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attributes/1"):
+    """What a table of attributes says about who its people are: sizes of groups and widths of bands, nobody's values.
+
+    name_bits            bits that identify anybody here, and the most that so many people can show
+    sets                 every set of up to so many columns, as they stand
+    together             all columns as they stand
+    identifiers          columns that are different for everybody
+    without_identifiers  the columns left when those that identify people by themselves are dropped; null where none do
+                         or none is left
+    banded               these columns with numbers in the bands of `columns`; null where no bands are proposed
+    remedies             what to give up next: from banded, else without_identifiers, else together
+    """
+
+    input: TableInput
+    people: Count
+    name_bits: Size
+    small_group: Count
+    guessing_success: Share
     columns: tuple[ColumnRisk, ...]
     sets: tuple[GroupRisk, ...]
     together: GroupRisk
+    identifiers: tuple[str, ...]
     without_identifiers: GroupRisk | None
     banded: GroupRisk | None
     greedy: tuple[Step, ...]
     remedies: tuple[Remedy, ...]
-    command: str | None = None
+    sentences: tuple[str, ...]
+    provenance: Made
 
-    @property
-    def name_bits(self) -> float:
-        """Bits that identify anybody here, and the most that so many people can show."""
-        return math.log2(self.people)
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        """Columns that are different for everybody."""
-        return tuple(column.name for column in self.columns if column.identifier)
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "sentences", self._told())
 
     @property
     def start(self) -> GroupRisk:
         """The table that the remedies start from: identifiers dropped, numbers in bands, where there are any."""
         return self.banded or self.without_identifiers or self.together
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
+    def _told(self) -> tuple[str, ...]:
         """The risk of the table as it stands; what is left of it without identifiers, and in bands."""
         risk, chance = self.together, percent(1.0 / self.people)
         people = plural(self.people, "person", "people")
@@ -177,27 +195,6 @@ class AttributeRisk:
         most = "most people, " if banded.success > _MOST else ""
         return f"Release bands of {listed(widths)} instead of the numbers: {most}{left}."
 
-    def to_json(self) -> dict[str, Any]:
-        """The document `entropie.attributes/1`: sizes of groups and widths of bands, nobody's values."""
-        return {
-            "schema": SCHEMA,
-            "input": {"name": self.name, "sha256": self.sha256, "people": self.people, "dropped": self.dropped},
-            "people": self.people,
-            "name_bits": self.name_bits,
-            "small_group": SMALL_GROUP,
-            "guessing_success": 1.0 / self.people,
-            "columns": [_plain(column) for column in self.columns],
-            "sets": [_plain(risk) for risk in self.sets],
-            "together": _plain(self.together),
-            "identifiers": list(self.identifiers),
-            "without_identifiers": None if self.without_identifiers is None else _plain(self.without_identifiers),
-            "banded": None if self.banded is None else _plain(self.banded),
-            "greedy": [_plain(step) for step in self.greedy],
-            "remedies": [_plain(remedy) for remedy in self.remedies],
-            "sentences": list(self.sentences),
-            "provenance": {"version": __version__, "command": self.command},
-        }
-
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write attributes.json into a folder, made where it is not there; return its path."""
         with claimed(folder) as place:
@@ -205,7 +202,7 @@ class AttributeRisk:
 
     def write_into(self, folder: Path) -> Path:
         """Write the file into a folder that this run has claimed."""
-        write_file(folder / FILE, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+        write_file(folder / FILE, json_text(self.to_json()))
         return folder / FILE
 
     def __repr__(self) -> str:
@@ -229,8 +226,3 @@ def _named(risk: GroupRisk) -> str:
 def width_text(width: float) -> str:
     """The width of a band as people write it."""
     return f"{width:,.0f}" if width >= 1.0 and width == round(width) else f"{width:g}"
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    """A value as JSON has it: lists instead of tuples."""
-    return asdict(value, dict_factory=lambda pairs: {k: list(v) if isinstance(v, tuple) else v for k, v in pairs})

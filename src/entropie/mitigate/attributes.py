@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie._version import __version__
 from entropie.errors import InvalidParameter, option
 from entropie.measures.special import normal_quantile
 from entropie.mitigate.attribute_risk import (
@@ -21,8 +22,10 @@ from entropie.mitigate.attribute_risk import (
     AttributeRisk,
     ColumnRisk,
     GroupRisk,
+    Made,
     Remedy,
     Step,
+    TableInput,
     width_text,
 )
 from entropie.mitigate.attribute_table import (
@@ -92,17 +95,21 @@ def assess_table(table: AttributeTable, max_set: int, progress: Progress = silen
     left = [column.name for column in kept]
     start = coarse.risk(left)
     return AttributeRisk(
-        name=table.name,
-        sha256=table.sha256,
+        input=TableInput(table.name, table.sha256, table.people, table.dropped),
         people=table.people,
-        dropped=table.dropped,
+        name_bits=math.log2(table.people),
+        small_group=SMALL_GROUP,
+        guessing_success=1.0 / table.people,
         columns=tuple(_column_risk(ledger, column, names, together) for column in table.columns),
+        identifiers=tuple(column.name for column in table.columns if column.identifier),
         sets=tuple(ledger.risk(chosen) for chosen in wanted),
         together=together,
         without_identifiers=ledger.risk(left) if len(left) < len(names) else None,
         banded=start if any(column.proposed is not None for column in kept) else None,
         greedy=_greedy(ledger, names),
         remedies=_remedies(coarse, start),
+        sentences=(),
+        provenance=Made(__version__, None),
     )
 
 

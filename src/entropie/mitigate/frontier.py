@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from entropie.document.measured import ShareInterval
+from entropie.document.protection import FrontierPoint, Mechanism, ProtectionGuarantee, ProtectionRow, Utility
 from entropie.measures.identification import identification_error
-from entropie.measures.intervals import Interval
-from entropie.mechanisms.local_hashing import LocalHashing
-from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.mitigate.obfuscation import (
-    GUESSES,
+    Noisy,
     Senders,
-    Utility,
     Wanted,
     best_hashing,
     best_response,
     measure_utility,
     sampled_credit,
 )
-from entropie.mitigate.protection import FrontierPoint, ProtectionRow
+from entropie.mitigate.protection import guarantee_part, mechanism_part
 from entropie.request import Run
 
 __all__ = ["frontier"]
@@ -37,7 +35,7 @@ def frontier(senders: Senders, wanted: Wanted, rows: Sequence[ProtectionRow], ru
     for place, error in enumerate(reachable):
         run.progress("protecting: frontier", place / len(reachable))
         if error == wanted.error:
-            points += [_of_row(row, error) for row in rows if row.noisy]
+            points += [_of_row(row, error) for row in rows if row.mechanism is not None]
             continue
         response = best_response(senders, error, wanted.max_epsilon)
         limit = response.epsilon if wanted.max_epsilon is None else wanted.max_epsilon
@@ -48,40 +46,33 @@ def frontier(senders: Senders, wanted: Wanted, rows: Sequence[ProtectionRow], ru
 
 
 def _of_row(row: ProtectionRow, error: float) -> FrontierPoint:
-    assert isinstance(row.mechanism, RandomizedResponse | LocalHashing)
     assert row.guarantee is not None
-    bounds = (row.guarantee.bayes_error, row.guarantee.list_error)
-    return _point(row.mechanism, error, bounds, row.attack.identification_error, row.utility)
+    assert row.mechanism is not None
+    return _point(row.mechanism, error, row.guarantee, row.attack.identification_error, row.utility)
 
 
-def _simulated(
-    mechanism: RandomizedResponse | LocalHashing, senders: Senders, error: float, wanted: Wanted, run: Run
-) -> FrontierPoint:
+def _simulated(mechanism: Noisy, senders: Senders, error: float, wanted: Wanted, run: Run) -> FrontierPoint:
     utility, reports = measure_utility(mechanism, senders, seed=run.seed, repetitions=wanted.repetitions)
     credit = sampled_credit(mechanism, senders, reports, people=_ATTACKED, seed=run.seed, threads=run.threads)
-    guesses = min(GUESSES, senders.users)
-    guarantee = mechanism.guarantee(users=senders.users, reports=senders.reports_per_user, list_size=guesses)
-    bounds = (guarantee.bayes_error, guarantee.list_error)
-    return _point(mechanism, error, bounds, identification_error(credit), utility)
+    attacked = ShareInterval(**identification_error(credit).to_json())
+    return _point(mechanism_part(mechanism), error, guarantee_part(mechanism, senders), attacked, utility)
 
 
 def _point(
-    mechanism: RandomizedResponse | LocalHashing,
-    error: float,
-    bounds: tuple[float, float],
-    attack_error: Interval,
-    utility: Utility,
+    mechanism: Mechanism, error: float, given: ProtectionGuarantee, attack_error: ShareInterval, utility: Utility
 ) -> FrontierPoint:
     top = utility.top_20
     return FrontierPoint(
-        mechanism="glh" if isinstance(mechanism, LocalHashing) else "rr",
+        mechanism=mechanism.kind,
         wanted_error=error,
-        bayes_error=bounds[0],
-        list_error=bounds[1],
+        bayes_error=given.bayes_error,
+        list_error=given.list_error,
         attack_error=attack_error,
-        relative_error_top_20=Interval(top.value, top.low, top.high),
+        relative_error_top_20=top.relative_error,
+        relative_error_top_20_low=top.low,
+        relative_error_top_20_high=top.high,
         epsilon=mechanism.epsilon,
-        hash_size=mechanism.hash_size if isinstance(mechanism, LocalHashing) else None,
+        hash_size=mechanism.hash_size,
         useful=utility.useful,
         recommended=False,
     )

@@ -1,63 +1,143 @@
-"""One mitigation and its setting: what it does to what is known and what is released, and what that costs."""
+"""Mitigations: one table of kinds, from which options, help, names, schema and the settings tried by default follow."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from entropie import words
-from entropie.data.coarsen import (
-    TIME_UNITS,
-    coarsen_time,
-    grid_labels,
-    keep_top_items,
-    last_events,
-    merge_items,
-    prefix_groups,
-    replace_items,
-    thin,
-    time_units,
-    user_of_each,
-)
-from entropie.data.event_columns import category_labels, numbers
-from entropie.data.grid import MapGrid
-from entropie.data.split import Split, first_events, split_traces
-from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.document.base import Part, Share
+from entropie.errors import InvalidParameter
+from entropie.quantities import read_count, read_share
 from entropie.theory import checks
 
-__all__ = ["Cost", "Kind", "Material", "Mitigation", "apply", "information_lost", "order_lost"]
+if TYPE_CHECKING:
+    from entropie.mitigate.material import Material, Released
 
-Kind = Literal["top", "category", "grid", "prefix", "time_unit", "first", "last", "thin"]
+__all__ = ["KINDS", "Cost", "Kind", "Mitigation", "Values"]
+
 Measure = Literal["item information", "order", "events"]
-ITEM_KINDS = ("top", "category", "grid", "prefix")
+Setting = int | float | str
+_UNITS = ("hour", "day", "week")
 
 
-_NAMES: dict[Kind, str] = {
-    "top": "top {} items",
-    "category": "column {}",
-    "grid": "map cells of {}",
-    "prefix": "first {} characters",
-    "time_unit": "times to the {}",
-    "first": "first {} events",
-    "last": "last {} events",
-    "thin": "random {}",
-}
-_ACTIONS: dict[Kind, str] = {
-    "top": "keep the {} most frequent items and merge the others into one",
-    "category": "release the column {} instead of the item",
-    "grid": "release map cells of {} instead of the item",
-    "prefix": "release only the first {} characters of the item",
-    "time_unit": "round times to the {} and drop the order within",
-    "first": "release only the first {} events of each person",
-    "last": "release only the last {} events of each person",
-    "thin": "release a random {} of the events",
-}
+class Cost(Part, frozen=True):
+    """What a mitigation takes away, as a share of what there was."""
+
+    value: Share
+    of: Measure
+
+
+class Values(NamedTuple):
+    """What the settings of a kind are: read from text, called in a sentence, checked."""
+
+    read: Callable[[str], Setting]
+    called: str
+    check: Callable[[str, Any], object]
+
+
+def _whole(name: str, value: Any) -> None:
+    checks.whole_number(name, value, at_least=1, at_most=2**31)
+
+
+def _share(name: str, value: Any) -> None:
+    rule = "a share above 0 and below 1"
+    if not 0.0 < checks.real_number(name, value, rule, 0.0, 1.0) < 1.0:
+        raise InvalidParameter.of(name, rule, value)
+
+
+def _unit(name: str, value: Any) -> None:
+    if value not in _UNITS:
+        raise InvalidParameter.of(name, f"one of {', '.join(_UNITS)}", value)
+
+
+def _size(name: str, value: Any) -> None:
+    from entropie.data.grid import MapGrid
+
+    MapGrid.parse(str(value))
+
+
+def _column(name: str, value: Any) -> None:
+    if not (isinstance(value, str) and value):
+        raise InvalidParameter.of(name, "the name of a column", value)
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError(text)
+    return text
+
+
+_WHOLE = Values(read_count, "whole numbers with commas between them", _whole)
+_SHARES = Values(read_share, "shares with commas between them, such as 50%,0.1", _share)
+_UNIT = Values(_text, "units with commas between them, such as hour,day,week", _unit)
+_SIZE = Values(_text, "sizes with commas between them, such as 500m,2km", _size)
+_COLUMN = Values(_text, "columns", _column)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to make data safer.
+
+    metavar, help   of its option; without a comma in the metavar the option is repeated instead of taking a list
+    title, action   it in two or three words; what to do, as the beginning of a sentence
+    cost            what its cost is a share of
+    release         what is attacked under a setting
+    tried           the settings that are tried unless others are named
+    columns         the columns that a setting needs beside the events
+    on_map          whether it needs coordinates
+    """
+
+    name: str
+    values: Values
+    metavar: str
+    help: str
+    title: str
+    action: str
+    cost: Measure
+    release: Callable[[Material, Any], Released]
+    tried: Callable[[Material], Iterable[Setting]] = lambda material: ()
+    columns: Callable[[Any], tuple[str, ...]] = lambda setting: ()
+    on_map: bool = False
+
+
+# fmt: off
+_KINDS = (
+    Kind("top", _WHOLE, "N,...", "Keep the N most frequent items, merge the others.",
+         "top {} items", "keep the {} most frequent items and merge the others into one",
+         "item information", lambda material, count: material.with_top_items(count),
+         tried=lambda material: (10**power for power in range(1, 10) if 10**power < material.items_released)),
+    Kind("category", _COLUMN, "C", "Release this column instead of the item.",
+         "column {}", "release the column {} instead of the item",
+         "item information", lambda material, column: material.with_column(column),
+         columns=lambda column: (column,)),
+    Kind("grid", _SIZE, "SIZE,...", "Release map cells of this size, such as 500m.",
+         "map cells of {}", "release map cells of {} instead of the item",
+         "item information", lambda material, size: material.with_map_cells(size),
+         tried=lambda material: ("100m", "500m", "2km") if material.coordinates is not None else (), on_map=True),
+    Kind("prefix", _WHOLE, "N,...", "Release the first N characters of the item.",
+         "first {} characters", "release only the first {} characters of the item",
+         "item information", lambda material, length: material.with_prefixes(length)),
+    Kind("time_unit", _UNIT, "U,...", "Round times to the hour, day or week.",
+         "times to the {}", "round times to the {} and drop the order within",
+         "order", lambda material, unit: material.with_rounded_times(unit),
+         tried=lambda material: _UNITS if material.timed and material.longest > 1 else ()),
+    Kind("first", _WHOLE, "N,...", "Release the first N events of each person.",
+         "first {} events", "release only the first {} events of each person",
+         "events", lambda material, count: material.with_first_events(count),
+         tried=lambda material: (count for count in (5, 10, 20) if count < material.longest)),
+    Kind("last", _WHOLE, "N,...", "Release the last N events of each person.",
+         "last {} events", "release only the last {} events of each person",
+         "events", lambda material, count: material.with_last_events(count)),
+    Kind("thin", _SHARES, "P,...", "Release each event with probability P.",
+         "random {}", "release a random {} of the events",
+         "events", lambda material, share: material.thinned(share),
+         tried=lambda material: (0.5, 0.1)),
+)
+# fmt: on
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+"""Every mitigation, in the order of the help. A new one stands here, with a method of `Material` where none fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,168 +153,31 @@ class Mitigation:
     thin         a probability: each released event stays with it
     """
 
-    kind: Kind
-    setting: int | float | str
+    kind: str
+    setting: Setting
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise InvalidParameter.of("mitigation", f"one of {', '.join(get_args(Kind))}", self.kind)
-        if self.kind in ("top", "prefix", "first", "last"):
-            checks.whole_number(self.kind, self.setting, at_least=1, at_most=2**31)
-        elif self.kind == "thin":
-            share = checks.real_number("thin", self.setting, "a share above 0 and below 1", 0.0, 1.0)
-            if not 0.0 < share < 1.0:
-                raise InvalidParameter.of("thin", "a share above 0 and below 1", self.setting)
-        elif self.kind == "time_unit" and self.setting not in TIME_UNITS:
-            raise InvalidParameter.of("time_unit", f"one of {', '.join(TIME_UNITS)}", self.setting)
-        elif self.kind == "grid":
-            MapGrid.parse(str(self.setting))
-        elif self.kind == "category" and not (isinstance(self.setting, str) and self.setting):
-            raise InvalidParameter.of("category", "the name of a column", self.setting)
+        if self.kind not in KINDS:
+            raise InvalidParameter.of("mitigation", f"one of {', '.join(KINDS)}", self.kind)
+        self.of.values.check(self.kind, self.setting)
+
+    @property
+    def of(self) -> Kind:
+        """What is said and done about it."""
+        return KINDS[self.kind]
 
     @property
     def name(self) -> str:
         """It in two or three words, for tables."""
-        return _NAMES[self.kind].format(self._value)
+        return self.of.title.format(self._value)
 
     @property
     def action(self) -> str:
         """What to do, as the beginning of a sentence."""
-        return _ACTIONS[self.kind].format(self._value)
-
-    @property
-    def measure(self) -> Measure:
-        """What its cost is a share of."""
-        if self.kind in ITEM_KINDS:
-            return "item information"
-        return "order" if self.kind == "time_unit" else "events"
+        return self.of.action.format(self._value)
 
     @property
     def _value(self) -> str:
-        if self.kind == "thin":
-            return words.stated(float(self.setting))
-        return words.count(self.setting) if isinstance(self.setting, int) else str(self.setting)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a mitigation takes away, as a share of what there was."""
-
-    share: float
-    measure: Measure
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What mitigations work on.
-
-    traces   all events of the people attacked
-    split    the same, cut into what the attacker knows (train) and what is released (target)
-    columns  further columns, one value per event of the traces
-    keys     one number per person that thinning goes by
-    """
-
-    traces: Traces
-    split: Split
-    item_ids: pa.Array
-    columns: dict[str, pa.Array]
-    coordinates: tuple[str, str] | None
-    keys: NDArray[np.int64]
-    seed: int
-
-
-def apply(mitigation: Mitigation, material: Material) -> tuple[Split, Cost, str | None]:
-    """Apply one mitigation: what is attacked then, what it costs, and what should be said about it.
-
-    Items and times are coarsened on both sides: an attacker coarsens what they know to compare it. Events are cut or
-    thinned in the release alone: what the attacker knows does not shrink with it.
-    """
-    before = material.split.target
-    if mitigation.kind in ITEM_KINDS:
-        coarse, note = _with_other_items(mitigation, material)
-        split = split_traces(coarse)
-        return split, Cost(information_lost(before.items, split.target.items), mitigation.measure), note
-    train = material.split.train
-    if mitigation.kind == "time_unit":
-        unit = mitigation.setting
-        target = coarsen_time(before, unit)  # type: ignore[arg-type]
-        cost = order_lost(before, time_units(before, unit))  # type: ignore[arg-type]
-        train = coarsen_time(train, unit)  # type: ignore[arg-type]
-    else:
-        target = _fewer_events(mitigation, before, material)
-        cost = 1.0 - target.events / before.events
-    empty = int(np.count_nonzero(np.diff(target.offsets) == 0))
-    have = "has" if empty == 1 else "have"
-    note = f"{words.plural(empty, 'person', 'people')} {have} no event left." if empty else None
-    return Split(train, target, material.split.users, 0), Cost(cost, mitigation.measure), note
-
-
-def _fewer_events(mitigation: Mitigation, released: Traces, material: Material) -> Traces:
-    if mitigation.kind == "first":
-        return first_events(released, int(mitigation.setting))
-    if mitigation.kind == "last":
-        return last_events(released, int(mitigation.setting))
-    return thin(released, float(mitigation.setting), seed=material.seed, keys=material.keys)
-
-
-def _with_other_items(mitigation: Mitigation, material: Material) -> tuple[Traces, str | None]:
-    traces = material.traces
-    if mitigation.kind == "top":
-        return keep_top_items(traces, int(mitigation.setting)), None
-    if mitigation.kind == "prefix":
-        return merge_items(traces, prefix_groups(material.item_ids, int(mitigation.setting))), None
-    if mitigation.kind == "category":
-        labels = category_labels(material.columns[str(mitigation.setting)])
-        missing = "no category"
-    else:
-        if material.coordinates is None:
-            raise InvalidInput(
-                f"A grid needs coordinates; name their columns with {option('latitude')} and {option('longitude')}."
-            )
-        latitude, longitude = (numbers(material.columns[name]) for name in material.coordinates)
-        labels = grid_labels(latitude, longitude, MapGrid.parse(str(mitigation.setting)))
-        missing = "no place on the Earth"
-    return replace_items(traces, labels), _labels_note(traces, labels, missing)
-
-
-def _labels_note(traces: Traces, labels: NDArray[np.int64], missing: str) -> str | None:
-    """Say what is odd about labels: events without one, items with several."""
-    notes = []
-    without = int(np.count_nonzero(labels < 0))
-    if without == labels.size:
-        raise InvalidInput(f"All {without:,} events have {missing}; name another column.")
-    if without:
-        notes.append(f"{words.plural(without, 'event')} without a value ({missing}) count as one item.")
-    if information_lost(labels, traces.items) > 1e-12:
-        notes.append("Some items have several values, so this may reveal more than the item.")
-    return " ".join(notes) or None
-
-
-def information_lost(before: NDArray[np.generic], after: NDArray[np.generic]) -> float:
-    """Share of the information about an event's item that is lost: H(before | after) / H(before).
-
-    Where `after` is made from `before`, this is 1 - H(after)/H(before).
-    """
-    whole = _entropy_bits(before)
-    if whole <= 0.0:
-        return 0.0
-    pairs = np.unique(before, return_inverse=True)[1].astype(np.uint64) << np.uint64(32)
-    pairs |= np.unique(after, return_inverse=True)[1].astype(np.uint64)
-    lost = _entropy_bits(pairs) - _entropy_bits(after)
-    return min(1.0, lost / whole) if lost > 1e-12 else 0.0
-
-
-def order_lost(traces: Traces, units: NDArray[np.int64]) -> float:
-    """Share of consecutive events of a person that lie in the same unit and are of different items."""
-    same_user = np.diff(user_of_each(traces)) == 0
-    pairs = int(np.count_nonzero(same_user))
-    lost = same_user & (np.diff(units) == 0) & (traces.items[1:] != traces.items[:-1])
-    return int(np.count_nonzero(lost)) / pairs if pairs else 0.0
-
-
-def _entropy_bits(values: NDArray[np.generic]) -> float:
-    """Entropy of the empirical distribution, in bits."""
-    if values.size == 0:
-        return 0.0
-    counts = np.unique(values, return_counts=True)[1]
-    return math.log2(values.size) - float(np.sum(counts * np.log2(counts))) / values.size
+        if isinstance(self.setting, str):
+            return self.setting
+        return words.stated(self.setting) if self.of.values is _SHARES else words.count(int(self.setting))

@@ -16,6 +16,7 @@ from entropie.attack.scoring import AttackOutcome
 from entropie.attack.single import attack_single
 from entropie.data.split import Split, first_events
 from entropie.data.traces import Traces
+from entropie.document.protection import Distribution, RelativeError, Utility
 from entropie.errors import InvalidInput, InvalidParameter, Unreachable, option
 from entropie.estimation.estimates import accuracy
 from entropie.measures.intervals import percentiles
@@ -34,9 +35,8 @@ __all__ = [
     "LOST",
     "REPETITIONS",
     "WANTED_ERRORS",
-    "RelativeError",
+    "Noisy",
     "Senders",
-    "Utility",
     "Wanted",
     "attack_on",
     "best_hashing",
@@ -63,6 +63,7 @@ _FEWEST_REPETITIONS = 3
 _WORK = 3e8  # support tests over all repetitions; beyond it there are fewer of them
 _PAIRS = 1e10  # (report, item of a person) pairs that an attack on hashed reports may look at
 _GRID = 16
+Noisy = RandomizedResponse | LocalHashing
 _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 
 
@@ -133,75 +134,6 @@ class Senders:
         """Whether the first event that people send is the first that the attacker learned, as under rule history."""
         sent, known = self.sent.items[self.sent.offsets[:-1]], self.train.items[self.train.offsets[:-1]]
         return bool((sent == known).all())
-
-
-@dataclass(frozen=True, slots=True)
-class RelativeError:
-    """Mean of |estimate - truth|/truth over the most frequent items: mean and middle 95 % of repeated collections."""
-
-    value: float
-    low: float
-    high: float
-    items: int  # of the most frequent ones, how many somebody sent
-    value_thresholded: float  # the same when estimates within the noise are set to 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers, keys as in assessment.json."""
-        return {
-            "relative_error": self.value,
-            "low": self.low,
-            "high": self.high,
-            "items": self.items,
-            "relative_error_thresholded": self.value_thresholded,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Utility:
-    """What a collector still learns, compared with the shares of what people would have sent.
-
-    l1, l2                  summed absolute and squared error over the whole domain, mean of the repetitions
-    l1_, l2_thresholded     the same when estimates within the noise are set to 0
-    expected_l2             what the formula for the mechanism says l2 should be
-    trivial_top_20, _l2     the smaller error of two estimates that need no data: all zero, all equal
-    """
-
-    top_20: RelativeError
-    top_100: RelativeError
-    l1: float
-    l2: float
-    l1_thresholded: float
-    l2_thresholded: float
-    expected_l2: float
-    repetitions: int
-    trivial_top_20: float
-    trivial_l2: float
-
-    @property
-    def useful(self) -> bool:
-        """Whether counts are worth having: frequent items off by at most half, and no estimate without data as good."""
-        if self.l2 == 0.0:
-            return True
-        better = self.top_20.value < self.trivial_top_20 and min(self.l2, self.l2_thresholded) < self.trivial_l2
-        return better and self.top_20.value <= LOST
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers, keys as in assessment.json."""
-        return {
-            "top_20": self.top_20.to_json(),
-            "top_100": self.top_100.to_json(),
-            "distribution": {
-                "l1": self.l1,
-                "l2": self.l2,
-                "l1_thresholded": self.l1_thresholded,
-                "l2_thresholded": self.l2_thresholded,
-                "expected_l2": self.expected_l2,
-                "trivial_l2": self.trivial_l2,
-            },
-            "trivial_top_20": self.trivial_top_20,
-            "useful": self.useful,
-            "repetitions": self.repetitions,
-        }
 
 
 def wanted_error_value(value: object, name: str = "protect") -> float:
@@ -327,14 +259,24 @@ def measure_utility(
     ]
     expected = mechanism.rates.l2_sum(senders.domain_size, senders.reports)
     l1, l1_thresholded, l2, l2_thresholded = mean[2 * len(TOP) :]
-    losses = (l1, l2, l1_thresholded, l2_thresholded, expected)
-    return Utility(tops[0], tops[1], *losses, repetitions, *_trivial(truth)), first
+    trivial, trivial_l2 = _trivial(truth)
+    distribution = Distribution(l1, l2, l1_thresholded, l2_thresholded, expected, trivial_l2)
+    return Utility(tops[0], tops[1], distribution, trivial, _useful(tops[0], distribution, trivial), repetitions), first
 
 
 def exact_utility(senders: Senders) -> Utility:
     """The utility of data that are sent as they are: nothing is lost."""
     tops = [RelativeError(0.0, 0.0, 0.0, _occurring(senders.truth, top), 0.0) for top in TOP]
-    return Utility(tops[0], tops[1], 0.0, 0.0, 0.0, 0.0, 0.0, 1, *_trivial(senders.truth))
+    trivial, trivial_l2 = _trivial(senders.truth)
+    return Utility(tops[0], tops[1], Distribution(0.0, 0.0, 0.0, 0.0, 0.0, trivial_l2), trivial, True, 1)
+
+
+def _useful(top: RelativeError, lost: Distribution, trivial: float) -> bool:
+    """Whether counts are worth having: frequent items off by at most half, and no estimate without data as good."""
+    if lost.l2 == 0.0:
+        return True
+    better = top.relative_error < trivial and min(lost.l2, lost.l2_thresholded) < lost.trivial_l2
+    return better and top.relative_error <= LOST
 
 
 def _trivial(truth: NDArray[np.float64]) -> tuple[float, float]:

@@ -6,12 +6,12 @@ these people and these items, drawn, estimated and attacked again.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from entropie.attack.features import item_rows
 from entropie.attack.matchers import matcher
@@ -21,15 +21,14 @@ from entropie.attack.single import pie_bits
 from entropie.data.prepare import prepare
 from entropie.data.split import Split
 from entropie.data.traces import Traces
+from entropie.document.protection import ProtectionAttack, ProtectionGoal, ProtectionGuarantee, ProtectionRow, Utility
 from entropie.measures.best import BestAttack, level_among
 from entropie.measures.identification import identification_error
 from entropie.measures.summary import measure_outcome
 from entropie.mechanisms.identity import Identity
-from entropie.mechanisms.local_hashing import LocalHashing
-from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.mitigate.frontier import frontier
 from entropie.mitigate.obfuscation import (
-    GUESSES,
+    Noisy,
     Senders,
     Wanted,
     attack_on,
@@ -40,27 +39,27 @@ from entropie.mitigate.obfuscation import (
     wanted_error_value,
 )
 from entropie.mitigate.protection import (
-    AttackFigure,
-    Basis,
     Protection,
-    ProtectionGoal,
-    ProtectionRow,
+    figure,
+    guarantee_part,
+    mechanism_part,
     noisy_sentence,
     pseudonyms_sentence,
     sends,
+    told,
     untouched_sentence,
 )
 from entropie.mitigate.windows import matchers_of
 from entropie.progress import Progress
 from entropie.request import Request, Run
 from entropie.theory import fano
-from entropie.theory.guarantee import Guarantee
 
 __all__ = ["protect", "protect_request", "protect_split", "single_datum_error"]
 
 _PLAIN_MATCHERS = ("visit", "bayes", "pitman_yor")
 _MODELS = "visit vectors through the mechanism"
 _ANY_RUN = Run()
+Name = Literal["as it is", "pseudonyms alone", "randomized response", "local hashing"]
 
 
 def protect(
@@ -108,11 +107,13 @@ def protect_request(request: Request, wanted: Wanted) -> Protection:
     prepared, run = prepare(request), request.run
     train, target = prepared.split.train, prepared.split.target
     attacks = {name: measured_attack(name, train, target, run, f"attacking: {name}") for name in names}
-    return protect_split(prepared.traces, prepared.split, wanted, run, AttackFigure.of(BestAttack.of(attacks)))
+    best = BestAttack.of(attacks)
+    before = figure(best.matcher, best.error, best.measures.pse)
+    return protect_split(prepared.traces, prepared.split, wanted, run, before)
 
 
 def protect_split(
-    traces: Traces, split: Split, wanted: Wanted, run: Run = _ANY_RUN, as_it_is: AttackFigure | None = None
+    traces: Traces, split: Split, wanted: Wanted, run: Run = _ANY_RUN, as_it_is: ProtectionAttack | None = None
 ) -> Protection:
     """Calibrate, obfuscate and attack again: what protects these people to this error rate, and at what cost.
 
@@ -128,9 +129,13 @@ def protect_split(
     plain = _strongest_plain(senders, run)
     goal = _goal(traces if not split.dropped_users else traces.take(split.users), senders, wanted.error, plain)
     before, attacked = None if as_it_is is None else as_it_is.identification_error, split.target.events
-    goal = goal.told(senders, plain.identification_error, before, attacked)
-    rows = [] if as_it_is is None else [_untouched_row(senders, as_it_is, attacked)]
-    rows.append(_pseudonyms_row(senders, plain, goal))
+    goal, error = told(goal, senders, plain.identification_error, before, attacked), plain.identification_error
+    exact, rows = exact_utility(senders), []
+    if as_it_is is not None:
+        row, said = _row("as it is", senders, as_it_is, exact), untouched_sentence(as_it_is.identification_error)
+        rows.append(replace(row, sends="every event", events_sent=attacked, sentence=said))
+    row = _row("pseudonyms alone", senders, plain, exact, _pseudonyms_guarantee(senders))
+    rows.append(replace(row, sentence=pseudonyms_sentence(senders, error, goal)))
     run.progress("protecting: randomized response", 0.5)
     rows.append(_noisy_row("randomized response", response, senders, wanted, run))
     run.progress("protecting: local hashing", 0.75)
@@ -151,7 +156,7 @@ def single_datum_error(traces: Traces) -> float:
     return 1.0 - float(largest.sum()) / active.size
 
 
-def _strongest_plain(senders: Senders, run: Run) -> AttackFigure:
+def _strongest_plain(senders: Senders, run: Run) -> ProtectionAttack:
     """The best of several matchers on the plain events, with an interval that allows for the choice."""
     sent = Traces(senders.sent.offsets, senders.sent.items, senders.domain_size)  # without times, which are not sent
     train = Traces(senders.train.offsets, senders.train.items, senders.domain_size)
@@ -159,10 +164,10 @@ def _strongest_plain(senders: Senders, run: Run) -> AttackFigure:
     name = max(outcomes, key=lambda tried: float(outcomes[tried].credit.mean()))
     measures = measure_outcome(outcomes[name], users=senders.users, seed=run.seed, replicates=run.replicates)
     error = identification_error(outcomes[name].credit, level=level_among(len(outcomes)))
-    return AttackFigure(name, error, measures.pse.to_json())
+    return figure(name, error, measures.pse)
 
 
-def _goal(traces: Traces, senders: Senders, wanted: float, plain: AttackFigure) -> ProtectionGoal:
+def _goal(traces: Traces, senders: Senders, wanted: float, plain: ProtectionAttack) -> ProtectionGoal:
     """Compare what pseudonyms alone give with the goal: guaranteed, exact for these data, or only measured."""
     users, t = senders.users, senders.reports_per_user
     pie = pie_bits(traces)
@@ -171,8 +176,8 @@ def _goal(traces: Traces, senders: Senders, wanted: float, plain: AttackFigure) 
     guarantee = _pseudonyms_guarantee(senders)
     of_any_data = 0.0 if guarantee is None else guarantee.bayes_error
     measured, attacked = plain.identification_error.low, plain.identification_error.value
-    goal = ProtectionGoal(wanted, pie, from_pie, known_all, of_any_data, measured)
-    basis: Basis | None = None
+    goal = ProtectionGoal(wanted, pie, from_pie, known_all, of_any_data, measured, None, True, "", "", "")
+    basis: Literal["all data", "these data", "measured", None] = None
     if of_any_data >= wanted:
         basis = "all data"
     elif max(from_pie, known_all or 0.0) >= wanted and not goal.bound_is_beaten(attacked):
@@ -180,69 +185,30 @@ def _goal(traces: Traces, senders: Senders, wanted: float, plain: AttackFigure) 
         basis = "these data"
     elif measured >= wanted:
         basis = "measured"
-    return dataclasses.replace(goal, basis=basis)
+    return replace(goal, basis=basis, noise_needed=basis is None)
 
 
-def _untouched_row(senders: Senders, figure: AttackFigure, events: int) -> ProtectionRow:
-    return ProtectionRow(
-        name="as it is",
-        mechanism=None,
-        reports_per_user=senders.reports_per_user,
-        sends="every event",
-        events_sent=events,
-        guarantee=None,
-        attack=figure,
-        utility=exact_utility(senders),
-        recommended=False,
-        sentence=untouched_sentence(figure.identification_error),
-    )
-
-
-def _pseudonyms_row(senders: Senders, figure: AttackFigure, goal: ProtectionGoal) -> ProtectionRow:
-    return ProtectionRow(
-        name="pseudonyms alone",
-        mechanism=Identity(senders.domain_size),
-        reports_per_user=senders.reports_per_user,
-        sends=sends(senders.reports_per_user),
-        events_sent=senders.reports,
-        guarantee=_pseudonyms_guarantee(senders),
-        attack=figure,
-        utility=exact_utility(senders),
-        recommended=False,
-        sentence=pseudonyms_sentence(senders, figure.identification_error, goal),
-    )
-
-
-def _pseudonyms_guarantee(senders: Senders) -> Guarantee | None:
-    """What few items guarantee by themselves; None where there are at least as many as people."""
-    users, t = senders.users, senders.reports_per_user
-    if senders.domain_size >= users:
-        return None
-    guarantee = Identity(senders.domain_size).guarantee(users=users, reports=t, list_size=min(GUESSES, users))
-    return guarantee if guarantee.bayes_error > 1e-9 else None
-
-
-def _noisy_row(
-    name: Literal["randomized response", "local hashing"],
-    mechanism: RandomizedResponse | LocalHashing,
-    senders: Senders,
-    wanted: Wanted,
-    run: Run,
+def _row(
+    name: Name, senders: Senders, figure: ProtectionAttack, utility: Utility, given: ProtectionGuarantee | None = None
 ) -> ProtectionRow:
+    """What people send, and what an attack gets of it; without noise, and without a sentence yet."""
+    t, sent = senders.reports_per_user, senders.reports
+    return ProtectionRow(name, None, t, sends(t), sent, given, figure, utility, False, "")
+
+
+def _pseudonyms_guarantee(senders: Senders) -> ProtectionGuarantee | None:
+    """What few items guarantee by themselves; None where there are at least as many as people."""
+    if senders.domain_size >= senders.users:
+        return None
+    given = guarantee_part(Identity(senders.domain_size), senders)
+    return given if given.bayes_error > 1e-9 else None
+
+
+def _noisy_row(name: Name, mechanism: Noisy, senders: Senders, wanted: Wanted, run: Run) -> ProtectionRow:
     utility, reports = measure_utility(mechanism, senders, seed=run.seed, repetitions=wanted.repetitions)
     outcome = attack_on(mechanism, senders, reports, threads=run.threads)
     measures = measure_outcome(outcome, users=senders.users, seed=run.seed, replicates=run.replicates)
-    guesses = min(GUESSES, senders.users)
-    row = ProtectionRow(
-        name=name,
-        mechanism=mechanism,
-        reports_per_user=senders.reports_per_user,
-        sends=sends(senders.reports_per_user),
-        events_sent=senders.reports,
-        guarantee=mechanism.guarantee(users=senders.users, reports=senders.reports_per_user, list_size=guesses),
-        attack=AttackFigure(_MODELS, identification_error(outcome.credit), measures.pse.to_json()),
-        utility=utility,
-        recommended=False,
-        sentence="",
-    )
-    return dataclasses.replace(row, sentence=noisy_sentence(row))
+    attacked = figure(_MODELS, identification_error(outcome.credit), measures.pse)
+    row = _row(name, senders, attacked, utility, guarantee_part(mechanism, senders))
+    row = replace(row, mechanism=mechanism_part(mechanism))
+    return replace(row, sentence=noisy_sentence(row))

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import datetime
-import sys
+import math
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import convert, structs
 from numpy.typing import NDArray
 
-from entropie._version import __version__
 from entropie.attack.chance import by_content
 from entropie.attack.measured import measured_attack
 from entropie.attack.single import pie_bits
-from entropie.data.coarsen import TIME_UNITS
 from entropie.data.event_columns import EventColumns, event_numbers, read_event_columns
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.split import Split, split_traces
+from entropie.document.base import Input, Provenance
+from entropie.document.measured import ScoreBits, ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.findings import provenance_of
 from entropie.measures.best import BestAttack
 from entropie.measures.identification import guessing_error, lift
-from entropie.mitigate.mitigation import Cost, Material, Mitigation, apply
+from entropie.mitigate.material import Material
+from entropie.mitigate.mitigation import KINDS, Cost, Mitigation
 from entropie.mitigate.sweep_result import Sweep, SweepRow
 from entropie.mitigate.windows import matchers_of
 from entropie.progress import Progress, silent, under
@@ -36,9 +38,6 @@ REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every mitigation needs its own."""
 _COMPANION = "visit"
 """Run beside the strongest matcher: it asks neither order nor time, so that it stays strong where those are gone."""
-_CUTS = (5, 10, 20)
-_THINNINGS = (0.5, 0.1)
-_GRIDS = ("100m", "500m", "2km")
 _ANY_PEOPLE, _ALL, _ANY_RUN = People(), Attackers(), Run()
 
 
@@ -69,12 +68,12 @@ class Options:
     @property
     def columns(self) -> list[str]:
         """The columns to read beside the events."""
-        named = [str(one.setting) for one in self.mitigations or () if one.kind == "category"]
+        named = [column for one in self.mitigations or () for column in one.of.columns(one.setting)]
         return list(dict.fromkeys([*named, *(self.coordinates or ())]))
 
     @property
     def _wants_grid(self) -> bool:
-        return any(one.kind == "grid" for one in self.mitigations or ())
+        return any(one.of.on_map for one in self.mitigations or ())
 
 
 _ANY_OPTIONS = Options()
@@ -149,37 +148,24 @@ def sweep_source(
             f"An attack needs at least two people with enough events, there is one; lower {option('min_events')}."
         )
     as_it_is, rows = _Search(material, run, names, len(chosen)).rows(chosen, all_on_each=bool(attackers.matchers))
+    users = material.split.train.users
     return Sweep(
-        input=facts,
-        users=material.split.train.users,
+        input=convert(facts, Input),
+        users=users,
         known_events=material.split.train.events,
+        guessing_error=guessing_error(users),
+        name_bits=math.log2(users),
         as_it_is=as_it_is,
         rows=tuple(rows),
-        provenance={
-            "version": __version__,
-            "python": sys.version.split()[0],
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "command": None,
-            "seed": run.seed,
-            "replicates": run.replicates,
-            "seconds": round(clock.perf_counter() - begun, 3),
-        },
+        first=None,
+        sentences=(),
+        provenance=convert(provenance_of(run, begun), Provenance),
     )
 
 
 def default_mitigations(material: Material) -> tuple[Mitigation, ...]:
     """What any events allow: most frequent items by powers of ten, cuts, thinning; grids and times where known."""
-    released = material.split.target
-    items = int(np.unique(released.items).size)
-    longest = int(np.diff(released.offsets).max())
-    powers = [10**power for power in range(1, 10) if 10**power < items]
-    return (
-        *(Mitigation("top", count) for count in powers),
-        *(Mitigation("grid", size) for size in _GRIDS if material.coordinates is not None),
-        *(Mitigation("time_unit", unit) for unit in TIME_UNITS if released.times is not None and longest > 1),
-        *(Mitigation("first", count) for count in _CUTS if count < longest),
-        *(Mitigation("thin", share) for share in _THINNINGS),
-    )
+    return tuple(Mitigation(kind.name, setting) for kind in KINDS.values() for setting in kind.tried(material))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,54 +185,64 @@ class _Search:
         rows = []
         for place, mitigation in enumerate(chosen):
             self._tell(mitigation.name, place + 1)
-            rows.append(_judged(self._under(mitigation, used), as_it_is))
+            rows.append(self._under(mitigation, used, as_it_is))
         rows.sort(key=_order)
-        while rows[0].useful and rows[0].matchers != self.names:
+        while rows[0].useful and rows[0].matchers != self.names and rows[0].chosen is not None:
             self._tell(rows[0].name, self.steps)
-            rows[0] = _judged(self._under(rows[0].mitigation, self.names), as_it_is)  # type: ignore[arg-type]
+            rows[0] = self._under(rows[0].chosen, self.names, as_it_is)
             rows.sort(key=_order)
         return as_it_is, rows
 
     def _tell(self, what: str, step: int) -> None:
         self.run.progress(f"attacking: {what}", step / (self.steps + 1))
 
-    def _under(self, mitigation: Mitigation, names: Sequence[str]) -> SweepRow:
-        split, cost, note = apply(mitigation, self.material)
-        return replace(self._attacked(split, names, cost), mitigation=mitigation, note=note)
+    def _under(self, mitigation: Mitigation, names: Sequence[str], as_it_is: SweepRow) -> SweepRow:
+        """Attack what a mitigation leaves, and compare it with the data as they are."""
+        split, lost, note = mitigation.of.release(self.material, mitigation.setting)
+        row, before = self._attacked(split, names), as_it_is.identification_error
+        fewer = row.identification_error.value - before.value
+        return structs.replace(
+            row,
+            mitigation=mitigation.kind,
+            setting=mitigation.setting,
+            action=mitigation.action,
+            cost=Cost(lost, mitigation.of.cost),
+            risk_reduction=fewer,
+            usefulness=None if lost == 0.0 else fewer / lost,
+            useful=row.identification_error.low > before.high,
+            note=note,
+        )
 
-    def _attacked(self, split: Split, names: Sequence[str], cost: Cost | None = None) -> SweepRow:
+    def _attacked(self, split: Split, names: Sequence[str]) -> SweepRow:
         """Attack what is released with these matchers."""
         quiet, released = replace(self.run, progress=silent), split.target
         attacks = {name: measured_attack(name, split.train, released, quiet) for name in names}
         best = BestAttack.of(attacks, tried=len(self.names))
         return SweepRow(
             mitigation=None,
+            setting=None,
+            action=None,
             items=int(np.unique(released.items).size),
             events=released.events,
             people=int(np.count_nonzero(np.diff(released.offsets))),
             matcher=best.matcher,
             matchers=tuple(names),
-            error=best.error,
-            guessing_error=guessing_error(split.train.users),
-            pse=best.measures.pse,
-            pie_bits=pie_bits(released) if released.events else 0.0,
+            identification_error=ShareInterval(**best.error.to_json()),
             lift=lift(best.error.value, split.train.users),
-            cost=cost,
+            pse_bits=ScoreBits(**best.measures.pse.to_json()),
+            pie_bits=pie_bits(released) if released.events else 0.0,
+            cost=None,
             risk_reduction=0.0,
+            usefulness=None,
             useful=False,
+            note=None,
         )
-
-
-def _judged(row: SweepRow, as_it_is: SweepRow) -> SweepRow:
-    """Compare a row with the data as they are."""
-    reduction = row.error.value - as_it_is.error.value
-    return replace(row, risk_reduction=reduction, useful=row.error.low > as_it_is.error.high)
 
 
 def _order(row: SweepRow) -> tuple[bool, float, float]:
     """Useful rows first, the cheapest of them first, the stronger one between equals."""
     assert row.cost is not None
-    return not row.useful, row.cost.share, -row.risk_reduction
+    return not row.useful, row.cost.value, -row.risk_reduction
 
 
 def _selected(

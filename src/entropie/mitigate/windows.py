@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from entropie.attack.matchers import MATCHERS, matcher
@@ -17,10 +17,10 @@ from entropie.data.coarsen import keep_events
 from entropie.data.filter import keep_used_items
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
+from entropie.document.assessment import Window
+from entropie.document.measured import ScoreBits, ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.measures.best import BestAttack
-from entropie.measures.divergence import Divergence
-from entropie.measures.intervals import Interval
 from entropie.request import Attackers, People, Run
 from entropie.theory import checks
 
@@ -34,41 +34,6 @@ REPLICATES = 200
 _UNIT_SECONDS = {"h": 3_600, "d": 86_400, "w": 604_800}
 _LONGEST_HOURS = 24 * 36_525  # a century
 _ANY_PEOPLE, _ALL, _ANY_RUN = People(), Attackers(), Run()
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """One window: who and what was in it, and the best attack on it.
-
-    begins, ends    in universal time; `ends` is the first moment that is no longer in it
-    users, events   people with enough events within the window, and those events
-    complete        False where the data end before the window does
-    reason          why it was not attacked; None where it was
-    """
-
-    begins: datetime.datetime
-    ends: datetime.datetime
-    users: int
-    events: int
-    complete: bool
-    matcher: str | None = None
-    error: Interval | None = None
-    pse: Divergence | None = None
-    reason: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of one window."""
-        return {
-            "from": _iso(self.begins, self.ends - self.begins),
-            "to": _iso(self.ends, self.ends - self.begins),
-            "users": self.users,
-            "events": self.events,
-            "complete": self.complete,
-            "identification_error": None if self.error is None else self.error.to_json(),
-            "pse_bits": None if self.pse is None else self.pse.to_json(),
-            "matcher": self.matcher,
-            "reason": self.reason,
-        }
 
 
 def parse_window(text: str) -> int:
@@ -124,10 +89,11 @@ def windows(
         inside = keep_events(traces, numbers == number)
         inside = inside.take(np.flatnonzero(np.diff(inside.offsets) >= least))
         whole = last >= begins + length - step  # the data reach its last day or hour
-        window = Window(_moment(begins), _moment(begins + length), inside.users, inside.events, whole)
+        first_last = _iso(begins, length), _iso(begins + length, length)
+        window = Window(*first_last, inside.users, inside.events, whole, None, None, None, None)
         if inside.users < fewest:
             reason = f"{inside.users} people have {least} events or more in this window, {fewest} are needed."
-            cut.append(replace(window, reason=reason))
+            cut.append(structs.replace(window, reason=reason))
         else:
             cut.append(_attacked(window, inside, names, run))
     return tuple(cut)
@@ -138,7 +104,8 @@ def _attacked(window: Window, inside: Traces, names: Sequence[str], run: Run) ->
     run = replace(run, replicates=min(run.replicates, REPLICATES))
     attacks = {name: measured_attack(name, split.train, split.target, run) for name in names}
     best = BestAttack.of(attacks)
-    return replace(window, matcher=best.matcher, error=best.error, pse=best.measures.pse)
+    error, bits = ShareInterval(**best.error.to_json()), ScoreBits(**best.measures.pse.to_json())
+    return structs.replace(window, matcher=best.matcher, identification_error=error, pse_bits=bits)
 
 
 def _times(traces: Traces) -> NDArray[np.int64]:
@@ -152,18 +119,12 @@ def _times(traces: Traces) -> NDArray[np.int64]:
     return traces.times
 
 
-def _moment(seconds: int) -> datetime.datetime:
-    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+def _iso(seconds: int, length: int) -> str:
+    """The day where windows are whole days, else the minute too, in universal time."""
     try:
-        return epoch + datetime.timedelta(seconds=seconds)
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
     except OverflowError:
         raise InvalidInput(
             f"A time of {seconds} seconds since 1970 is no date; check the unit of the time column."
         ) from None
-
-
-def _iso(moment: datetime.datetime, length: datetime.timedelta) -> str:
-    """The day where windows are whole days, else the minute too."""
-    if length % datetime.timedelta(days=1) == datetime.timedelta(0):
-        return moment.date().isoformat()
-    return moment.isoformat(timespec="minutes").replace("+00:00", "Z")
+    return moment.date().isoformat() if length % 86_400 == 0 else f"{moment.isoformat(timespec='minutes')}Z"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from entropie import words
-from entropie.document import Document, ShareInterval
+from entropie.document import Document
+from entropie.document.measured import ShareInterval
 
 __all__ = ["Attacker", "attackers"]
 

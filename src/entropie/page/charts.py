@@ -10,7 +10,8 @@ import math
 from statistics import NormalDist
 
 from entropie import words
-from entropie.document import Document, ShareInterval
+from entropie.document import Document
+from entropie.document.measured import ShareInterval
 from entropie.drawing import BLUE, GREEN, GREY, ORANGE
 from entropie.page.attackers import attackers
 from entropie.page.specs import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from entropie.document import BitsInterval, ShareInterval
+from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.drawing import BLUE, GREY
 
 Spec = dict[str, Any]

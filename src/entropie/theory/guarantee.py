@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta
+
+from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.notebook import html_table
 from entropie.theory import (
     any_mechanism,
@@ -22,24 +23,23 @@ from entropie.theory.special import theta_of
 from entropie.words import plural
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelParameters:
-    """The numbers of a mechanism that a guarantee depends on; `hash_size` is None for randomized response.
+class ChannelParameters(Part, frozen=True):
+    """The numbers of a mechanism that a guarantee depends on; hash_size and prime are null without hashing.
 
     `theta` follows from epsilon unless the mechanism is a mixture, which names its own.
     """
 
     kind: str
-    domain_size: int
-    epsilon: float
+    domain_size: AtLeastOne
+    epsilon: Annotated[Unlimited, Meta(description="Privacy budget, natural logarithm; null where infinite.")]
     hash_size: int | None = None
     prime: int | None = None
     collision_probability: float | None = None
-    theta: float = -1.0
+    theta: Annotated[float, Meta(description="Probability of the truth.")] = -1.0
 
     def __post_init__(self) -> None:
         if self.theta < 0.0:
-            object.__setattr__(self, "theta", theta_of(self.epsilon, self.answers))
+            msgspec.structs.force_setattr(self, "theta", theta_of(self.epsilon, self.answers))
 
     @property
     def answers(self) -> int:
@@ -47,8 +47,7 @@ class ChannelParameters:
         return self.hash_size or self.domain_size
 
 
-@dataclass(frozen=True, slots=True)
-class Guarantee:
+class Guarantee(Part, frozen=True, omit_defaults=True):
     """What holds for every joint distribution of users and data, and every attacker who sees one user's reports alone.
 
     Information is in bits per user (for all their reports together), errors are shares of wrong identifications.
@@ -69,35 +68,24 @@ class Guarantee:
     """
 
     mechanism: ChannelParameters
-    users: int
-    reports_per_user: int
-    list_size: int
-    prior_max: float | None
-    alpha_bits: float
-    alpha_bits_paper: float
-    alpha_bits_ldp: float
-    alpha_bits_ldp_tight: float
-    bayes_error: float
-    bayes_error_paper: float
-    bayes_error_fano: float
-    list_error: float
-    max_leakage_bits: float
-    per_user_bits: float
-    posterior_max: float
-    contraction: float
+    users: Count
+    reports_per_user: AtLeastOne
+    list_size: AtLeastOne
+    prior_max: Share | None
+    alpha_bits: Unlimited
+    alpha_bits_paper: Unlimited
+    alpha_bits_ldp: Unlimited
+    alpha_bits_ldp_tight: Unlimited
+    bayes_error: Share
+    bayes_error_paper: Share
+    bayes_error_fano: Share
+    list_error: Share
+    max_leakage_bits: Unlimited
+    per_user_bits: Unlimited
+    posterior_max: Share
+    contraction: Share
     alpha_bits_ideal_hash: float | None = None
     bayes_error_ideal_hash: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values under the documented keys; infinite becomes None; hash keys only for local hashing."""
-        document = {
-            field.name: _finite(getattr(self, field.name))
-            for field in dataclasses.fields(self)
-            if field.name != "mechanism"
-        }
-        if self.mechanism.hash_size is None:
-            del document["alpha_bits_ideal_hash"], document["bayes_error_ideal_hash"]
-        return {"mechanism": mechanism_json(self.mechanism), **document}
 
     def _repr_html_(self) -> str:
         channel = self.mechanism
@@ -115,19 +103,6 @@ class Guarantee:
         )
         rows = [("epsilon", channel.epsilon), ("theta", channel.theta)]
         return html_table(caption, ("guarantee", "value"), rows + [(name, getattr(self, name)) for name in names])
-
-
-def mechanism_json(channel: ChannelParameters) -> dict[str, Any]:
-    """The documented `mechanism` object."""
-    return {
-        "kind": channel.kind,
-        "domain_size": channel.domain_size,
-        "hash_size": channel.hash_size,
-        "prime": channel.prime,
-        "collision_probability": channel.collision_probability,
-        "epsilon": _finite(channel.epsilon),
-        "theta": channel.theta,
-    }
 
 
 def certified_success(
@@ -245,7 +220,3 @@ def _ideal_bayes_error(channel: ChannelParameters, users: int, reports: int, pri
         return 1.0 - local_hashing.success_ideal(users, k, g, eps)
     bound = certified_success(channel, users, reports, 1, prior_max)
     return 1.0 - min(bound, fano.success(_ideal_alpha_bits(channel, users, reports), users, prior_max))
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,235 @@
+"""The document of an assessment, `assessment.json`: typed once, read once, written once.
+
+Documents travel as plain values (`dict`), as JSON has them; `typed` checks one and gives its parts by name. The JSON
+Schema comes from these types.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from entropie.atomic import write_file
+from entropie.document.base import (
+    AtLeastOne,
+    Count,
+    Input,
+    Part,
+    Provenance,
+    Share,
+    Size,
+    converted,
+    json_text,
+    parsed,
+    read_bytes,
+)
+from entropie.document.measured import Attack, BitsInterval, MostExposed, ScoreBits, ShareInterval
+from entropie.document.protection import FrontierPoint, ProtectionGoal, ProtectionRow
+from entropie.document.verdict import Declared, Verdict
+from entropie.errors import InvalidInput, printable
+
+__all__ = ["SCHEMA", "Document", "read", "text_of", "typed", "write"]
+
+SCHEMA = "entropie.assessment/1"
+_AGAIN = "make it anew with `entropie assess`"
+
+
+class Headline(Part, frozen=True):
+    """The strongest attack; its interval allows for the choice among all attacks."""
+
+    matcher: str
+    identification_error: ShareInterval
+    most_exposed: MostExposed
+    chosen_among: AtLeastOne
+    null_identification_error: Annotated[
+        Share | None, Meta(description="The least error of all attacks on the control.")
+    ]
+
+    @property
+    def risk(self) -> ShareInterval:
+        """Share of people re-identified."""
+        return self.identification_error.complement
+
+
+class ConvergencePoint(Part, frozen=True):
+    """Bits of so many people."""
+
+    users: Count
+    pse_bits: ScoreBits
+
+
+class Convergence(Part, frozen=True):
+    """Bits against number of people."""
+
+    points: list[ConvergencePoint]
+    slope_bits_per_doubling: BitsInterval
+    tolerance_bits: float
+    settled: bool | None
+    limited: bool
+
+
+class KnownEvents(Part, frozen=True):
+    """The attack with so many events known; train_events is null for all of them."""
+
+    train_events: AtLeastOne | None
+    matcher: str
+    identification_error: ShareInterval | None
+    matchers_tried: Annotated[AtLeastOne, Meta(description="The interval allows for the choice among so many.")]
+    pse_bits: ScoreBits
+
+
+class AttackerLevel(Part, frozen=True):
+    """An attacker who knows less or more than the one assessed."""
+
+    level: Literal["weak", "medium", "strong"]
+    knows: str
+    matcher: str
+    identification_error: ShareInterval | None
+    matchers_tried: Annotated[AtLeastOne, Meta(description="The interval allows for the choice among so many.")]
+
+
+class Item(Part, frozen=True):
+    """An item that enough people have to be named; bits are its part of pie_bits."""
+
+    item: str
+    people: Annotated[int, Meta(ge=10)]
+    share_of_events: Share
+    bits: float
+    bits_per_event: Annotated[Size, Meta(description="What one event at this item says about who did it.")]
+
+
+class ItemSum(Part, frozen=True):
+    """Several items together; bits are their part of pie_bits."""
+
+    items: Count
+    share_of_events: Share
+    bits: float
+
+
+class IdentifyingItems(Part, frozen=True):
+    """Each item's part of pie_bits; items of fewer people than smallest_group are not named."""
+
+    smallest_group: Count
+    shown: list[Item]
+    other: ItemSum
+    rare: ItemSum
+
+
+class Window(Part, frozen=True):
+    """The attack on one window of time; `to` is the first day or minute no longer in it."""
+
+    begins: str = field(name="from")
+    ends: str = field(name="to")
+    users: Count
+    events: Count
+    complete: Annotated[bool, Meta(description="false where the data end before the window does.")]
+    identification_error: ShareInterval | None
+    pse_bits: ScoreBits | None
+    matcher: str | None
+    reason: Annotated[str | None, Meta(description="Why it was not attacked; null where it was.")]
+
+    def __post_init__(self) -> None:
+        for moment in (self.begins, self.ends):
+            datetime.datetime.fromisoformat(moment)
+
+
+class SplitFacts(Struct, frozen=True):
+    """How traces were split into what the attacker knows and what is attacked."""
+
+    converge: bool
+    rule: Literal["halves", "history"] | None = None
+    knowledge: Literal["partial", "maximum"] | None = None
+    train_events: int | None = None
+    target_events: int | None = None
+    dropped_users: Count = 0
+
+
+class Review(Part, frozen=True):
+    """When to look again."""
+
+    date: datetime.date
+
+
+class About(Part, frozen=True):
+    """Who answers for the assessment."""
+
+    title: str | None
+    organisation: str | None
+    author: str | None
+    purpose: str | None
+    recipient: str | None
+    data_version: str | None
+
+
+class Document(Part, frozen=True):
+    """How identifiable the people behind some events are."""
+
+    schema: Literal["entropie.assessment/1"]
+    input: Input
+    split: SplitFacts
+    users: Annotated[int, Meta(ge=2)]
+    items: Count
+    events: Count
+    attacks: Annotated[list[Attack], Meta(min_length=1)]
+    guessing_error: Annotated[Share, Meta(description="Error of guessing: 1 - 1/users.")]
+    name_bits: Annotated[float, Meta(description="log2(users).")]
+    pie_bits: Annotated[float, Meta(description="Information of one event, exact for these data.")]
+    pie_null_bits: Annotated[float, Meta(description="The same with all events shuffled: chance alone.")]
+    strongest: Annotated[Count, Meta(description="Index of the attack that counts.")]
+    headline: Headline
+    convergence: Convergence | None
+    by_known_events: Annotated[list[KnownEvents], Meta(description="Fewer events known, and last all of them.")]
+    attacker_levels: list[AttackerLevel]
+    identifying_items: IdentifyingItems
+    protection: list[ProtectionRow]
+    declared: Declared | None
+    verdict: Annotated[Verdict | None, Meta(description="null where no limit was named.")]
+    review: Review | None
+    provenance: Provenance
+    about: About = About(None, None, None, None, None, None)
+    protection_goal: ProtectionGoal | None = None
+    frontier: list[FrontierPoint] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.strongest >= len(self.attacks):
+            raise ValueError(f"`strongest` is {self.strongest}, and there is no such attack")
+
+    @property
+    def best(self) -> Attack:
+        """The attack that counts."""
+        return self.attacks[self.strongest]
+
+
+def typed(document: Any) -> Document:
+    """A plain document, checked whole, with its parts by name."""
+    return _assessment(document, "The document")
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The plain document of an assessment on file, checked whole."""
+    name = f"Assessment {printable(str(path))}"
+    values: dict[str, Any] = parsed(read_bytes(path, name, "make one with `entropie assess`"), name, _AGAIN)
+    _assessment(values, name)
+    return values
+
+
+def write(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
+    """Check a plain document and write it; the file appears whole or not at all."""
+    write_file(path, text_of(document))
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """Check a plain document; the text of its file."""
+    typed(document)
+    return json_text(document)
+
+
+def _assessment(document: Any, name: str) -> Document:
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        raise InvalidInput(f"{name} must have the schema {SCHEMA}, got {schema!r:.60} instead; {_AGAIN}.")
+    return converted(document, Document, name, _AGAIN)

@@ -1,0 +1,167 @@
+"""What every document shares: parts with fixed keys, one way to read a file, one to write it, and the JSON Schema."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from entropie.errors import InvalidInput
+
+__all__ = [
+    "AtLeastOne",
+    "Count",
+    "Input",
+    "Part",
+    "Provenance",
+    "Sha256",
+    "Share",
+    "Size",
+    "Unlimited",
+    "converted",
+    "json_text",
+    "parsed",
+    "read_bytes",
+    "schema_of",
+]
+
+MOST_BYTES = 64 * 10**6
+"""No document comes near it: a larger file is none."""
+_MOST = 10**18
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0, le=_MOST)]
+AtLeastOne = Annotated[int, Meta(ge=1, le=_MOST)]
+Size = Annotated[float, Meta(ge=0)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+if TYPE_CHECKING:
+    Unlimited = float
+else:
+    Unlimited = float | None
+"""A number that may be infinite, which JSON writes as null."""
+
+Typed = TypeVar("Typed")
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a document, or a whole one; it has the keys named here and no others."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Itself as JSON has it: lists, text for dates, null for what is infinite."""
+        values: dict[str, Any] = _finite(msgspec.to_builtins(self))
+        return values
+
+
+class Column(Part, frozen=True):
+    """The column of a role, and how it was found."""
+
+    column: str | None
+    how: str
+
+
+class Input(Struct, frozen=True, omit_defaults=True):
+    """What was read and what was excluded; empty for traces in memory."""
+
+    source: str | None = None
+    sha256: Sha256 | None = None
+    rows: Count | None = None
+    events: Count | None = None
+    users: Count | None = None
+    items: Count | None = None
+    dropped: Annotated[dict[str, Count], Meta(description="Rows excluded, by reason.")] = {}
+    duplicates: Count | None = None
+    columns: dict[str, Column] = {}
+    time_format: str | None = None
+    order_only: bool = False
+    min_events: Count | None = None
+    dropped_users: Count = 0
+    dropped_events: Count = 0
+    sampled_users: Count | None = None
+    obfuscated: Annotated[bool, Meta(description="The rows are reports of a mechanism.")] = False
+
+
+class Provenance(Part, frozen=True):
+    """How to make the document again."""
+
+    version: str
+    python: str
+    date: Annotated[datetime.datetime, Meta(tz=True)]
+    command: str | None
+    seed: Count
+    replicates: Count
+    seconds: Size
+
+
+def read_bytes(path: str | os.PathLike[str], name: str, missing: str = "check the name") -> bytes:
+    """The content of a document's file, called `name` in the sentence that refuses it."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InvalidInput(f"{name} does not exist; {missing}.") from None
+    except (OSError, ValueError):
+        raise InvalidInput(f"{name} cannot be read; name a file.") from None
+    if len(content) > MOST_BYTES:
+        raise InvalidInput(f"{name} is larger than {MOST_BYTES // 10**6} MB, which no such document is.")
+    return content
+
+
+def parsed(content: bytes, name: str, remedy: str) -> Any:
+    """The plain values of JSON in its strictest sense: UTF-8, no key twice, no number that nothing can hold."""
+    try:
+        values = msgspec.json.decode(content)
+        json.loads(content, object_pairs_hook=_once)
+    except KeyError as problem:
+        raise InvalidInput(f"{name} has the key {problem} twice; {remedy}.") from None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise InvalidInput(f"{name} is not whole JSON (damaged or cut off); {remedy}.") from None
+    return values
+
+
+def converted(value: Any, kind: type[Typed], what: str, remedy: str) -> Typed:
+    """A plain value as a type, or one sentence that says where it is wrong."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as problem:
+        text, _, place = str(problem).partition(" - at ")
+        place = re.sub(r"^`\$\.?|`$", "", place)
+        where = f" at `{place}`" if place else ""
+        raise InvalidInput(f"{what} is wrong{where}: {text[:1].lower()}{text[1:]}; {remedy}.") from None
+
+
+def json_text(document: dict[str, Any]) -> str:
+    """The text of a document's file."""
+    try:
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    except ValueError:
+        raise InvalidInput("The document holds NaN or an infinite number, which JSON cannot; write null.") from None
+
+
+def schema_of(*kinds: Any) -> dict[str, Any]:
+    """The JSON Schema of a document's type, or of one that is any of several types."""
+    found, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    return {**(found[0] if len(found) == 1 else {"anyOf": list(found)}), "$defs": parts}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in keys:
+            raise KeyError(key)
+        keys[key] = value
+    return keys
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and math.isinf(value) else value

@@ -1,0 +1,85 @@
+"""A risk held against a limit: what is declared, which limit, which waiver, and the decision."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from entropie.document.base import AtLeastOne, Part, Share
+from entropie.document.measured import ShareInterval
+
+Decision = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Measure = Literal["average", "worst"]
+
+
+class Declared(Part, frozen=True):
+    """What the user states and no data can show; null where nothing is stated."""
+
+    attacker: str | None
+    population: Annotated[int, Meta(ge=2)] | None
+    context: str | None
+    attempt_probability: Annotated[float, Meta(gt=0, le=1)] | None
+
+
+class Profile(Part, frozen=True):
+    """A named limit."""
+
+    name: str
+    title: str
+    limit: Annotated[float, Meta(gt=0, lt=1)]
+    speaks_of: Annotated[
+        Literal["average", "maximum"], Meta(description="The risk it is for: of all people, or of any one person.")
+    ]
+    source: str
+    note: Annotated[str, Meta(description="What to know before using it.")]
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that comes closest to what the profile speaks of."""
+        return "average" if self.speaks_of == "average" else "worst"
+
+
+class AppliedWaiver(Part, frozen=True):
+    """Who waives the limit, why and until when, and whether that holds here."""
+
+    reason: str
+    expires: datetime.date
+    granted_by: str
+    applies: bool
+    reason_without_effect: str | None
+
+
+class Verdict(Part, frozen=True):
+    """A risk held against a limit.
+
+    whom                  whom the number judged is about, with how many `people`, the `share` of those assessed
+    judged_risk           the number judged: measured_risk times the declared probability of an attempt, if any
+    people_needed         where the data cannot tell: how many people could, if the share stays the same
+    without_declaration   the decision without the declared probability of an attempt
+    on_most_exposed       the decision on the most exposed, where the limit is for them and the average was judged
+    """
+
+    decision: Decision
+    headline: str
+    sentence: str
+    rests_on: list[str]
+    profile: Profile
+    measure: Measure
+    whom: str
+    people: AtLeastOne
+    share: Share
+    measured_risk: ShareInterval
+    attempt_probability: Annotated[float, Meta(gt=0, le=1)] | None
+    judged_risk: ShareInterval
+    limit: Share
+    people_needed: AtLeastOne | None
+    without_declaration: Decision | None
+    on_most_exposed: Decision | None
+    waiver: AppliedWaiver | None
+
+    @property
+    def waived(self) -> bool:
+        """Whether a waiver holds."""
+        return self.waiver is not None and self.waiver.applies

@@ -1,0 +1,62 @@
+"""JSON Schemas (draft 2020-12) of every document that the command line prints or writes, made from their types."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from entropie.document.base import schema_of
+from entropie.errors import InvalidParameter
+
+__all__ = ["names", "schema"]
+
+_DOCUMENTS = {
+    "assessment": (
+        "assessment.json, also printed by `assess --json` and `demo --json`",
+        "document.assessment",
+        "Document",
+    ),
+    "attributes": (
+        "printed by `attributes --json` and written by `attributes --out`",
+        "mitigate.attribute_risk",
+        "AttributeRisk",
+    ),
+    "calibration": (
+        "printed by `calibrate --json`",
+        "mechanisms.calibrate",
+        "CalibrationDocument",
+        "UnreachableDocument",
+    ),
+    "comparison": ("printed by `compare --json`", "gate.comparison", "Comparison"),
+    "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
+    "guarantee": ("printed by `guarantee --json`", "theory.guarantee", "Guarantee"),
+    "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
+    "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
+    "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
+    "scores": ("printed by `scores --json`", "document.measured", "Scores"),
+    "sweep": ("sweep.json, also printed by `sweep --json`", "mitigate.sweep_result", "Sweep"),
+}
+"""What each is, and the module and the types that it comes from."""
+
+
+def names() -> tuple[str, ...]:
+    """The documents that have a schema, such as 'assessment'."""
+    return tuple(_DOCUMENTS)
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The schema of one document, complete in itself.
+
+    >>> schema("assessment")["$schema"]
+    'https://json-schema.org/draft/2020-12/schema'
+    """
+    if name not in names():
+        raise InvalidParameter.of("name", f"one of {', '.join(names())}", name)
+    title, module, *kinds = _DOCUMENTS[name]
+    found = import_module(f"entropie.{module}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:entropie:schema:{name}:1",
+        **schema_of(*(getattr(found, kind) for kind in kinds)),
+        "title": title,
+    }
