@@ -144,7 +144,7 @@ def reading(tiny: str, path: str) -> dict[str, Any]:
     from entropie.assessment import assess
     from entropie.engine.spark import connect
     from entropie.engine.spark.encoding import ingest
-    from entropie.request import People, Request
+    from entropie.request import Request
 
     with tempfile.TemporaryDirectory() as folder, Standalone(Path(folder), workers=2, memory="3g") as cluster:
         spark = connect(cluster.master, memory="2g")
@@ -156,7 +156,7 @@ def reading(tiny: str, path: str) -> dict[str, Any]:
             fixed.append({"seconds": time.perf_counter() - begun, "core_seconds": core_seconds() - spent})
         jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(None)) / 2
         begun, spent = time.perf_counter(), core_seconds()
-        people = ingest(spark, Request.of(path, COLUMNS).source, People())
+        people = ingest(spark, Request.of(path, COLUMNS))
         read = {"seconds": time.perf_counter() - begun, "core_seconds": core_seconds() - spent}
         people.release()
         spark.stop()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropie.engine.spark.blocks import pieces
-from entropie.engine.spark.boxes import LARGEST_BOX, Box, in_boxes, in_order, opened
+from entropie.engine.spark.boxes import LARGEST_BOX, Box, Boxing, in_order, opened
 from entropie.errors import InvalidInput
 
 
@@ -13,7 +13,7 @@ def _boxes(_: object) -> list[Box]:
 
 
 def test_boxes_come_out_as_they_went_in() -> None:
-    first, second = opened(in_boxes(_boxes)(iter(())))
+    first, second = opened(Boxing(_boxes)(iter(())))
     assert (first.key, first.side, first.part) == (3, 1, 1 << 40)
     assert first.arrays[0].tolist() == [0, 1, 2, 3, 4]
     assert first.arrays[1:] == (None, "word")
@@ -23,7 +23,7 @@ def test_boxes_come_out_as_they_went_in() -> None:
 def test_rows_are_cut_into_runs_that_cover_all_and_fit() -> None:
     lengths = np.array([0, 5, LARGEST_BOX // 16, 3, 0, LARGEST_BOX // 8, 1])
     offsets = np.concatenate(([0], np.cumsum(lengths)))
-    runs = list(pieces(0, 0, 7, offsets, 16))
+    runs = list(pieces(7, offsets, 16))
     assert [part for part, _, _ in runs] == list(range(7, 7 + len(runs)))
     assert [begin for _, begin, _ in runs] == [0, *(end for _, _, end in runs[:-1])]
     assert runs[-1][2] == lengths.size

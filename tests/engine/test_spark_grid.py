@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from entropie.attack import scoring
-from entropie.attack.chance import scattered
-from entropie.attack.features import item_rows, length_histogram
+from entropie.attack.features import item_rows
 from entropie.attack.index import Extent
 from entropie.attack.matchers import MATCHERS, matcher, pitman_yor
-from entropie.attack.matchers.contract import usual_length
 from entropie.attack.matchers.pitman_yor import first_settings
 from entropie.attack.measured import Models
 from entropie.data.split import Split, halves_of, split_traces
@@ -32,11 +30,11 @@ from entropie.engine.local import LocalEngine
 from entropie.engine.spark import blocks as cluster_blocks
 from entropie.engine.spark import exchange, statistics
 from entropie.engine.spark import grid as cells
-from entropie.engine.spark.blocks import Block, opened_block, people_boxes
-from entropie.engine.spark.boxes import Box, in_boxes, opened
+from entropie.engine.spark.blocks import opened_block, people_boxes
+from entropie.engine.spark.boxes import Box, Boxing, opened
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures
-from entropie.plan.attacks import AttackSpec, Training
+from entropie.plan.attacks import AttackSpec
 from entropie.plan.costs import Data, Machines, price
 from entropie.plan.grid import Grid
 from entropie.plan.plan import Counts, Plan, plan_of, workers_of
@@ -44,7 +42,8 @@ from entropie.request import Attackers, Request, Run, Source, SplitRule
 
 HALVES = SplitRule("halves", "partial", None, None)
 Batches = list[pa.RecordBatch]
-Task = Callable[[Iterator[pa.RecordBatch]], Iterable[Any]]
+Task = Callable[..., Iterable[Any]]
+RANGES = 3  # of items, hashes and places
 
 
 def drawn_traces(seed: int, users: int, *, items: int, longest: int, timed: bool) -> Traces:
@@ -62,26 +61,19 @@ def drawn_traces(seed: int, users: int, *, items: int, longest: int, timed: bool
 
 
 def rows_of(traces: Traces, cuts: Sequence[int]) -> Batches:
-    """One row per person, as reading makes them, in batches cut where told; a batch may be empty."""
-    offsets = pa.array(traces.offsets.astype(np.int32))
-    items = pa.ListArray.from_arrays(offsets, pa.array(traces.items.astype(np.int32)))
-    seconds = pa.nulls(traces.users, pa.list_(pa.int64()))
-    if traces.times is not None:
-        seconds = pa.ListArray.from_arrays(offsets, pa.array(traces.times))
-    whole = pa.RecordBatch.from_arrays(
-        [pa.array(np.arange(traces.users, dtype=np.int32)), items, seconds], names=["user", "items", "seconds"]
-    )
+    """People in boxes, as reading makes them, cut where told."""
     bounds = [0, *sorted(cuts), traces.users]
-    return [whole.slice(begin, end - begin) for begin, end in itertools.pairwise(bounds)]
+    people = [np.arange(begin, end) for begin, end in itertools.pairwise(bounds) if begin < end]
+    return batched(box for some in people for box in people_boxes(0, 0, some, traces.take(some)))
 
 
 def boxed(make: Task, batches: Iterable[pa.RecordBatch]) -> list[Box]:
     """Run a task that makes boxes; they are written and opened again, as between two tasks."""
-    return list(opened(in_boxes(make)(iter(batches))))
+    return list(opened(Boxing(make)(iter(batches))))
 
 
 def batched(boxes: Iterable[Box]) -> Batches:
-    return list(in_boxes(iter)(iter(boxes)))  # type: ignore[arg-type]
+    return list(Boxing(iter)(iter(boxes)))  # type: ignore[arg-type]
 
 
 def by_key(boxes: Iterable[Box]) -> dict[int, Batches]:
@@ -105,80 +97,51 @@ class Spread:
         self, traces: Traces, rule: SplitRule, grid: Grid, specs: Sequence[AttackSpec], cuts: Sequence[int], seed: int
     ) -> None:
         self.rule, self.grid, self.specs, self.seed = rule, grid, tuple(specs), seed
-        self.trainings: tuple[Training, ...] = tuple(dict.fromkeys((None, *(spec.training for spec in specs))))
+        self.names = ("attacked", *dict.fromkeys((None, *(spec.training for spec in specs))))
         self.rows = rows_of(traces, cuts)
         self.timed = traces.times is not None
-        self.totals = self._totals()
-        boxes = [*self._facts(), *self._people()]
-        boxes += self._exchanged(by_key(boxes))
+        facts = self._facts()
+        self.sums = [box.arrays for box in facts if box.side == statistics._SUMS]
+        boxes = [*(box for box in facts if box.side == statistics._FACTS), *self._people()]
+        boxes += self._exchanged(by_key(boxes), traces.users)
         self.gathered = by_key(boxes)
         self.blocks = {key: opened_block(opened(batches), rule) for key, batches in self.gathered.items()}
         assert sorted(self.blocks) == list(range(grid.user_blocks))
 
     def _people(self) -> Sequence[Box]:
-        make = partial(people_boxes, bounds=self.grid.users, rule=self.rule, side=1)
+        make = partial(statistics._people_of_blocks, bounds=self.grid.users, rule=self.rule)
         return in_one_order([box for batch in self.rows for box in boxed(make, [batch])])
 
-    def _totals(self) -> dict[tuple[int, int], NDArray[np.int64]]:
-        totals: dict[tuple[int, int], NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
-        for batch in statistics._item_rows(self.rows, rule=self.rule, trainings=self.trainings):
-            for row in batch.to_pylist():
-                totals[row["item"], row["training"]] += (row["events"], row["holders"])
-        return totals
+    def _facts(self) -> list[Box]:
+        shared = {"rule": self.rule, "names": self.names, "bounds": self.grid.users, "ranges": RANGES}
+        sent = boxed(partial(statistics._item_boxes, **shared), self.rows)
+        return self._each(partial(statistics._item_facts, names=self.names), sent)
 
-    def _facts(self) -> Iterator[Box]:
-        needed = {
-            (row["block"], row["item"])
-            for batch in self.rows
-            for found in statistics._needed_items([batch], rule=self.rule, bounds=self.grid.users)
-            for row in found.to_pylist()
-        }
-        for part, (block, item) in enumerate(sorted(needed)):
-            for place in (-1, *range(len(self.trainings))):
-                if (item, place) in self.totals:
-                    name = "attacked" if place < 0 else self.trainings[place]
-                    events, holders = self.totals[item, place]
-                    yield Box(block, 0, part, (name, *(np.array([value]) for value in (item, events, holders))))
-
-    def _exchanged(self, gathered: dict[int, Batches]) -> Sequence[Box]:
-        hashed = [
-            (row["hash"], row["user"])
-            for batches in gathered.values()
-            for batch in exchange._hashes(batches, rule=self.rule)
-            for row in batch.to_pylist()
-        ]
-        order = np.array([user for _, user in sorted(hashed)])
-        owner = order[scattered(np.arange(order.size), order.size, self.seed)]
-        place = np.empty(int(order.max()) + 1, np.int64)
-        place[order] = np.arange(order.size)
-        boxes = []
-        for number, (one, label) in enumerate(zip(owner, order, strict=True)):
-            key = int(self.grid.user_block(np.array([one]))[0])
-            boxes.append(Box(key, 2, number, (np.array([one]), np.array([label]), place[[one]])))
-        return boxes
+    def _exchanged(self, gathered: dict[int, Batches], people: int) -> Sequence[Box]:
+        make = partial(exchange._hashed, rule=self.rule, ranges=RANGES)
+        hashed = [box for batches in gathered.values() for box in boxed(make, batches)]
+        ordered = self._each(exchange._ordered, hashed)
+        counts = {box.key: box.arrays[0] for box in ordered if box.side == exchange._COUNT}
+        before = [sum(counts.get(key, 0) for key in range(number)) for number in range(RANGES)]
+        shared = {"before": before, "seed": self.seed, "people": sum(counts.values()), "ranges": RANGES}
+        waiting = batched(box for box in ordered if box.side == exchange._HASHED)
+        return self._each(
+            partial(exchange._exchanged, bounds=self.grid.users), boxed(partial(exchange._placed, **shared), waiting)
+        )
 
     def populations(self, split: Split) -> Populations:
         """Settle smoothing and settings from the blocks, as `statistics.populations` does."""
-        everybody: list[Block] = [block for block in self.blocks.values() if block is not None]
         events, holders = (
-            {
-                training: int(sum(value[column] for (_, at), value in self.totals.items() if at == place))
-                for place, training in enumerate(self.trainings)
-            }
+            {name: sum(part[place][column] for part in self.sums) for place, name in enumerate(self.names)}
             for column in (0, 1)
         )
-        usual = usual_length(*length_histogram(split.target))
         wanted = [(spec.matcher, spec.training) for spec in self.specs]
-        found = statistics.begun(split.train.users, usual, holders, events, wanted, self.timed)
+        found = statistics.begun(Counts.of(split), holders, events, wanted, self.timed)
         while asking := found.asking():
-            sent = [
-                box for block in everybody for box in statistics._part_boxes(block, populations=found, asking=asking)
-            ]
-            settings = {}
-            for batches in by_key(in_one_order(sent)).values():
-                for batch in statistics._settled_rows(batches, populations=found, asking=asking):
-                    [row] = batch.to_pylist()
-                    settings[asking[row["model"]]] = pickle.loads(row["settings"])
+            make = partial(statistics._part_boxes, rule=self.rule, populations=found, asking=asking)
+            sent = [box for batches in self.gathered.values() for box in boxed(make, batches)]
+            settled = self._each(partial(statistics._settled, populations=found, asking=asking), sent)
+            settings = {asking[box.key]: box.arrays[0] for box in settled}
             assert sorted(map(str, settings)) == sorted(map(str, asking))
             found = found.settled(settings)
         return found
@@ -196,7 +159,7 @@ class Spread:
         extents = [Extent() for _ in models]
         for box in rows:
             if box.side == cells._EXTENT:
-                extents[box.key] = extents[box.key].merge(Extent(*box.arrays))
+                extents[box.key] = extents[box.key].merge(box.arrays[0])
         units = [extent.units() for extent in extents]
         users = [box for box in rows if box.side == cells._USERS]
 
@@ -225,13 +188,8 @@ class Spread:
                     placed.append(box._replace(key=key, side=1 + attack))
         scored = self._each(partial(cells._cell, job=job, scales=scales), placed)
         merged = self._each(partial(cells._merge_boxes, job=job, scales=scales), scored)
-        last = partial(cells._measure_boxes, job=job, scales=scales)
-        found = {
-            batch.column("attack")[0].as_py(): pickle.loads(batch.column("measures")[0].as_py())
-            for batches in by_key(merged).values()
-            for batch in last(batches)
-        }
-        return [found[attack] for attack in range(len(self.specs))]
+        measured = self._each(partial(cells._measure_boxes, job=job, scales=scales), merged)
+        return [box.arrays[0] for box in sorted(measured, key=lambda box: box.key)]
 
     def _scales(self, job: Any, units: list[Any], users: list[Box], owned: Sequence[Box]) -> list[Any]:
         blocks = self.grid.user_blocks
@@ -239,17 +197,12 @@ class Spread:
             box._replace(key=box.key * blocks + i) for box in owned if box.side == cells._PILOT for i in range(blocks)
         ]
         tried = self._each(partial(cells._pilot_cell, job=job, units=units), [*users, *asked])
-        scales = []
-        found = {}
-        for batches in by_key(tried).values():
-            for batch in cells._pilot_atoms(batches, job=job, units=units):
-                row = batch.to_pylist()[0]
-                found[row["attack"]] = np.frombuffer(row["atoms"], np.int64), row["level"]
+        made = self._each(partial(cells._pilot_scale, job=job, units=units), tried)
+        found = {box.key: box.arrays[0] for box in made if not job.short(self.specs[box.key].matcher)}
         for attack, spec in enumerate(self.specs):
-            short = job.short(spec.matcher)
-            plain = (np.zeros(int(short), np.int64), 0)
-            scales.append(pipeline.Scale(units[job.model_of(attack)], *(plain if short else found.get(attack, plain))))
-        return scales
+            plain = pipeline.Scale.short if job.short(spec.matcher) else pipeline.Scale.plain
+            found.setdefault(attack, plain(units[job.model_of(attack)]))
+        return [found[attack] for attack in range(len(self.specs))]
 
     def _each(self, make: Task, boxes: Sequence[Box]) -> list[Box]:
         made = [box for batches in by_key(in_one_order(boxes)).values() for box in boxed(make, batches)]
@@ -383,7 +336,7 @@ def test_a_block_comes_out_of_its_boxes_as_it_went_in(
     train, target = halves_of(traces, rule)
     edges = np.array([0, *sorted(bound for bound in bounds if bound < users), users])
     with mock.patch.object(cluster_blocks, "LARGEST_BOX", largest):
-        make = partial(people_boxes, bounds=edges, rule=rule, side=1)
+        make = partial(statistics._people_of_blocks, bounds=edges, rule=rule)
         boxes = [box for batch in rows_of(traces, [min(cut, users) for cut in cuts]) for box in boxed(make, [batch])]
     gathered = by_key(in_one_order(boxes))
     kept = (np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0)

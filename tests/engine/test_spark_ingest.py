@@ -23,13 +23,13 @@ from in_process import Frame, Session, here
 from entropie.data.events import open_events, read_events, recognise_times
 from entropie.data.prepare import selected
 from entropie.engine.spark import encoding, reading
-from entropie.engine.spark.boxes import in_boxes
+from entropie.engine.spark.boxes import Boxing, received
 from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.people import dealt
 from entropie.engine.spark.plans import Kept
 from entropie.engine.spark.reading import Rows, open_rows
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
-from entropie.request import People, Request, Source
+from entropie.request import People, Request, Run, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,8 +60,13 @@ def local(source: object, **options: Any) -> Outcome:
 
 
 def collected(found: Ingested) -> Outcome:
-    people = [tuple(row) for row in found.people.collect()]  # in order of the partitions
-    names = {row["code"]: row["name"] for row in found.items.collect()}
+    people: list[tuple[int, list[int], list[int] | None]] = []
+    for box in received(found.people):
+        codes, offsets, items, seconds = box.arrays
+        for place, code in enumerate(codes.tolist()):
+            run = slice(offsets[place], offsets[place + 1])
+            people.append((code, items[run].tolist(), None if seconds is None else seconds[run].tolist()))
+    names = found.names(range(found.domain_size))
     assert sorted(names) == list(range(found.domain_size))
     assert found.users == len(people)
     assert found.events == sum(len(row[1]) for row in people)
@@ -71,8 +76,7 @@ def collected(found: Ingested) -> Outcome:
 
 
 def spread(spark: Any, source: object, *, partitions: int | None = None, **options: Any) -> Outcome:
-    job = Request.of(source, {"min_events": 0, **options})
-    found = ingest(spark, job.source, job.people, partitions)
+    found = ingest(spark, Request.of(source, {"min_events": 0, "engine": "spark", "partitions": partitions, **options}))
     try:
         return collected(found)
     finally:
@@ -290,7 +294,7 @@ def test_rows_that_share_a_number_go_by_their_item(timed: bool, here: Session) -
     opened = open_events(Source(pa.table(columns)))
     ticks = time if timed else np.zeros(0, np.int64)
     tasks = [
-        in_boxes(
+        Boxing(
             lambda _, some=some: dealt(
                 user.take(pa.array(some)),
                 item.take(pa.array(some)),
@@ -304,7 +308,9 @@ def test_rows_that_share_a_number_go_by_their_item(timed: bool, here: Session) -
     ]
     found_time = recognise_times(opened.table, opened.chosen, iter([pa.record_batch(columns)]))[0]
     rows = Rows(opened, found_time, Frame([list(task) for task in tasks], here), 3)  # type: ignore[arg-type]
-    found = collected(encoding._ingested(rows, People(0), 2, Kept()))
+    found = collected(
+        encoding._ingested(rows, Request(Source(), People(0), run=Run(engine="spark", partitions=2)), Kept())
+    )
     assert (found.people, found.names) == (expected.people, expected.names)
     assert found.facts["duplicates"] == expected.facts["duplicates"]
 
@@ -400,7 +406,8 @@ def test_codes_stay_when_a_worker_dies(
     expected = local(folder, max_dirty_share=1.0, sample=12)
     monkeypatch.setattr(reading, "_PART_BYTES", (3000, 1 << 20))
     monkeypatch.setattr(encoding, "_IDS_PER_RANGE", 20)
-    found = ingest(spark, Source(folder, max_dirty_share=1.0), People(0, 12), 5)
+    job = Request(Source(folder, max_dirty_share=1.0), People(0, 12), run=Run(engine="spark", partitions=5))
+    found = ingest(spark, job)
     assert collected(found) == expected
     cluster.kill_worker()
     try:

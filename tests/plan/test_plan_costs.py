@@ -296,6 +296,6 @@ def test_predicted_bytes_of_models_are_those_of_the_arrays(people: int, name: st
         Counts.of(split), 3000, float(train.holders()[target.features].mean()), train.features.size / split.train.events
     )
     plan = plan_of(request(name), data.counts)
-    part = costs._part(AttackSpec(name), plan, data, costs.LOCAL)
+    part = costs._Part.of(AttackSpec(name), plan, data, costs.LOCAL)
     predicted = costs.model_bytes(part.user_entries + part.target_entries)
     assert 0.5 <= predicted / sum(array.nbytes for array in arrays) <= 2.0

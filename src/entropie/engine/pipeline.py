@@ -10,7 +10,7 @@ of merging changes a bit of the result. On one machine with room for everybody t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,8 +46,6 @@ __all__ = [
 
 CANDIDATES = 2
 """Best users kept per target: the second best tells how clear the best is."""
-
-Advance = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +104,6 @@ def cell(
     max_values: int,
     candidates: int = CANDIDATES,
     threads: int = 1,
-    progress: Advance | None = None,
 ) -> Partial:
     """Score a block of users for a block of targets; `max_values` and `candidates` follow from all people."""
     users, targets = match_keys(known.rows, asked.rows)
@@ -134,7 +131,7 @@ def cell(
         )
         for begin, end in pieces_of(index, arranged, threads)
     )
-    return run_blocks(jobs, arranged.ids.size, threads, progress)
+    return run_blocks(jobs, arranged.ids.size, threads, None)
 
 
 def pilot_cell(known: Known, asked: Asked, units: Units) -> Partial:

@@ -189,27 +189,176 @@ class Machines:
 
 
 @dataclass(frozen=True, slots=True)
+class _Part:
+    """One attack in numbers: entries of the rows it learns and asks, matched pairs, time to score them."""
+
+    spec: AttackSpec
+    user_entries: float
+    target_entries: float
+    matched: float
+    scoring_ns: float
+    model_ns: float
+
+    @classmethod
+    def of(cls, spec: AttackSpec, plan: Plan, data: Data, rates: Rates) -> _Part:
+        cost, people = rates.of(spec.matcher), float(plan.people)
+        matched = data.target_items * data.shared(spec.training) * cost.reach
+        every = people**2 * cost.pair_ns if plan.people <= cost.pair_users else 0.0
+        scoring = matched * cost.matched_ns + every + people * plan.grid.user_blocks * cost.target_ns
+        learned = data.distinct_items(spec.training)
+        model = cost.model_ns * learned / data.distinct_items(None)
+        targets = data.target_items * cost.target_entries
+        return cls(spec, learned * cost.user_entries, targets, matched, scoring, model)
+
+    @property
+    def model(self) -> tuple[str, Training]:
+        """What attacks may share: who compares after learning from what."""
+        return self.spec.matcher, self.spec.training
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
-    """The projection: times in hours, sizes in bytes; totals are over all attacks."""
+    """The projection: times in hours, sizes in bytes; totals are over all attacks, which run in `groups`."""
 
     plan: Plan
     data: Data
     machines: Machines
     on_cluster: bool
-    attacks: tuple[AttackSpec, ...]
-    matched_pairs: float
-    core_hours: dict[str, float]
-    scoring_core_hours: dict[str, float]
-    hours: dict[str, float]
-    moved_bytes: dict[str, int]
-    disk_bytes_per_executor: int
-    memory_bytes: dict[str, int]
-    fits: dict[str, bool]
+    rates: Rates
+    groups: tuple[tuple[_Part, ...], ...]
+
+    @property
+    def _parts(self) -> tuple[_Part, ...]:
+        return tuple(part for group in self.groups for part in group)
+
+    @property
+    def attacks(self) -> tuple[AttackSpec, ...]:
+        """Every attack that is priced."""
+        return tuple(part.spec for part in self._parts)
+
+    @property
+    def matched_pairs(self) -> float:
+        """Entries of targets times the people who share them."""
+        return sum(part.matched for part in self._parts)
+
+    @property
+    def core_hours(self) -> dict[str, float]:
+        """Core time of every stage: a block's rows go to S cells, a split's to U."""
+        grid, people, rates, parts = self.plan.grid, self.plan.people, self.rates, self._parts
+        made = {part.model: part.model_ns for part in parts}
+        indexed = sum(grid.target_blocks * part.user_entries + grid.user_blocks * part.target_entries for part in parts)
+        results = people * grid.user_blocks * rates.result_ns + grid.cells * rates.law_ns
+        busy = {
+            "read": self.data.events * rates.read_ns,
+            "encode": self.data.events * rates.encode_ns,
+            "models": indexed * rates.entry_ns + sum(made.values()),
+            "scoring": sum(part.scoring_ns for part in parts),
+            "merging": len(parts) * results,
+            "measures": len(parts) * (people * rates.last_ns + rates.attack_ns),
+        }
+        return {stage: rates.overhead * time / _NS_PER_HOUR for stage, time in busy.items()}
+
+    @property
+    def scoring_core_hours(self) -> dict[str, float]:
+        """Core time of scoring by matcher."""
+        hours = dict.fromkeys(self.plan.matchers, 0.0)
+        for part in self._parts:
+            hours[part.spec.matcher] += self.rates.overhead * part.scoring_ns / _NS_PER_HOUR
+        return hours
+
+    @property
+    def hours(self) -> dict[str, float]:
+        """Time from start to end. On a cluster cells run in waves, so that the last wave may leave cores idle; on one
+        machine threads share the scoring, and all else is done by one.
+        """
+        spent, cores = self.core_hours, self.machines.all_cores
+        start, ingest = self.rates.start_seconds / 3600.0, spent["read"] + spent["encode"]
+        if not self.on_cluster:
+            grid = spent["models"] + spent["merging"] + spent["scoring"] / cores
+            return {"start": start, "ingest": ingest, "grid": grid, "last_tasks": spent["measures"]}
+        cells = self.plan.grid.cells * self.plan.models
+        used = cells / (-(-cells // cores) * cores)
+        waves = sum(-(-len(group) // cores) for group in self.groups)
+        both_ways = 2.0 / (self.machines.throughput * self.machines.executors * 3600.0)
+        return {
+            "start": start,
+            "ingest": ingest / cores,
+            "grid": (spent["models"] + spent["scoring"] + spent["merging"]) / (cores * used),
+            "moving": both_ways * sum(self.moved_bytes.values()),
+            "last_tasks": spent["measures"] / len(self._parts) * waves,
+        }
 
     @property
     def total_hours(self) -> float:
         """Hours from start to end."""
         return sum(self.hours.values())
+
+    @property
+    def moved_bytes(self) -> dict[str, int]:
+        """Bytes that change place on a cluster."""
+        if not self.on_cluster:
+            return {}
+        rates, people, grid = self.rates, self.plan.people, self.plan.grid
+        law_bytes = 16.0 * min(law_size(people), people**2 / grid.cells)  # no more values than a cell has pairs
+        return {
+            "events": round(rates.event_moves * self.data.events * rates.shuffled_event_bytes),
+            "models": round(sum(map(self._model_bytes, self.groups))),
+            "results": round(
+                len(self._parts) * (people * grid.user_blocks * rates.result_bytes + grid.cells * law_bytes)
+            ),
+        }
+
+    def _model_bytes(self, group: Sequence[_Part]) -> float:
+        """Rows of users go to every split of the targets once for all attacks that share a model, and for each attack
+        to the pilot; where identities are shuffled, once more to score people's own.
+        """
+        people, splits, blocks = self.plan.people, self.plan.grid.target_blocks, self.plan.grid.user_blocks
+        pilot = int(needs_atoms(people, people))
+        models = {part.model: part for part in group}
+        entries = sum(splits * part.user_entries for part in models.values())
+        rows = len(models) * splits * people
+        for part in group:
+            users, targets = pilot + int(part.spec.shuffled), blocks + int(part.spec.shuffled)
+            entries += users * part.user_entries + targets * part.target_entries
+            rows += (users + targets) * people
+        return entries * self.rates.entry_bytes + rows * self.rates.row_bytes
+
+    @property
+    def disk_bytes_per_executor(self) -> int:
+        """Events moved, the people and the models of one group of attacks."""
+        if not self.on_cluster:
+            return 0
+        largest = max(map(self._model_bytes, self.groups))
+        people = self.data.events * self.rates.event_bytes
+        return round((self.moved_bytes["events"] + people + largest) / self.machines.executors)
+
+    @property
+    def memory_bytes(self) -> dict[str, int]:
+        """What is needed where, and what is there."""
+        rates, machines = self.rates, self.machines
+        each = BYTES_PER_USER + BYTES_PER_USER_EVENT * self.data.counts.train_events / self.plan.people
+        block = round(self.plan.grid.largest_block * each)  # in a cell at most, as the grid is cut by it
+        if self.on_cluster:
+            return {
+                "executor": round(machines.memory),
+                "executor_tasks": round(TASK_SHARE * machines.memory),
+                "task": machines.task_memory,
+                "block": block,
+                "last_task": round(self.plan.people * rates.last_bytes),
+                "driver": round(rates.start_bytes),
+            }
+        entries = max(part.user_entries + part.target_entries for part in self._parts)
+        held = self.data.events * rates.event_bytes + model_bytes(entries) / self.plan.grid.user_blocks
+        return {"process": round(rates.start_bytes + held), "block": block, "machine": round(machines.memory)}
+
+    @property
+    def fits(self) -> dict[str, bool]:
+        """Whether what is there suffices."""
+        memory = self.memory_bytes
+        if not self.on_cluster:
+            return {"block": True, "last_task": True, "process": memory["process"] <= memory["machine"]}
+        tasks = memory["executor_tasks"]
+        return {"block": memory["block"] <= tasks, "last_task": memory["last_task"] <= tasks, "process": True}
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -303,172 +452,19 @@ def even_counts(users: int, events: int, split: SplitRule) -> Counts:
     return Counts.even(users, train, target)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One attack in numbers: entries of the rows it learns and asks, matched pairs, time to score them."""
-
-    spec: AttackSpec
-    user_entries: float
-    target_entries: float
-    matched: float
-    scoring_ns: float
-    model_ns: float
-
-
-def _part(spec: AttackSpec, plan: Plan, data: Data, rates: Rates) -> _Part:
-    cost, people = rates.of(spec.matcher), float(plan.people)
-    matched = data.target_items * data.shared(spec.training) * cost.reach
-    every = people**2 * cost.pair_ns if plan.people <= cost.pair_users else 0.0
-    scoring = matched * cost.matched_ns + every + people * plan.grid.user_blocks * cost.target_ns
-    model = cost.model_ns * data.distinct_items(spec.training) / data.distinct_items(None)
-    users = data.distinct_items(spec.training) * cost.user_entries
-    return _Part(spec, users, data.target_items * cost.target_entries, matched, scoring, model)
-
-
 def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True, rates: Rates | None = None) -> Price:
     """Project what the plan takes. The second stage is priced for the matcher that costs most."""
     rates = rates or (SPARK if on_cluster else LOCAL)
-    dearest = max(plan.matchers, key=lambda name: _part(AttackSpec(name), plan, data, rates).scoring_ns)
+    dearest = max(plan.matchers, key=lambda name: _Part.of(AttackSpec(name), plan, data, rates).scoring_ns)
     later = plan.second_stage(dearest)
-    groups = [*plan.first_stage, *((later,) if later else ())]
-    parts = [[_part(spec, plan, data, rates) for spec in group] for group in groups]
-    return _projected(plan, data, machines, rates, parts) if on_cluster else _here(plan, data, machines, rates, parts)
+    groups = (*plan.first_stage, *((later,) if later else ()))
+    parts = tuple(tuple(_Part.of(spec, plan, data, rates) for spec in group) for group in groups)
+    return Price(plan, data, machines, on_cluster, rates, parts)
 
 
-def _busy(plan: Plan, data: Data, rates: Rates, parts: Sequence[_Part]) -> dict[str, float]:
-    """Core time of every stage, in nanoseconds: a block's rows go to S cells, a split's to U."""
-    grid, people, attacks = plan.grid, plan.people, len(parts)
-    made = {(part.spec.matcher, part.spec.training): part.model_ns for part in parts}
-    indexed = sum(grid.target_blocks * part.user_entries + grid.user_blocks * part.target_entries for part in parts)
-    return {
-        "read": data.events * rates.read_ns,
-        "encode": data.events * rates.encode_ns,
-        "models": indexed * rates.entry_ns + sum(made.values()),
-        "scoring": sum(part.scoring_ns for part in parts),
-        "merging": attacks * (people * grid.user_blocks * rates.result_ns + grid.cells * rates.law_ns),
-        "measures": attacks * (people * rates.last_ns + rates.attack_ns),
-    }
-
-
-def _moved(plan: Plan, data: Data, rates: Rates, groups: Sequence[Sequence[_Part]]) -> dict[str, float]:
-    """Bytes that change place. Rows of users go to every split of the targets once for all attacks that share a model,
-    and for each attack to the pilot; where identities are shuffled, once more to score people's own.
-    """
-    grid, people = plan.grid, plan.people
-    pilot = int(needs_atoms(people, people))
-    entries = rows = results = 0.0
-    law_bytes = 16.0 * min(law_size(people), people**2 / grid.cells)  # values and counts, no more than a cell has pairs
-    for group in groups:
-        models = {(part.spec.matcher, part.spec.training): part for part in group}
-        entries += sum(grid.target_blocks * part.user_entries for part in models.values())
-        rows += len(models) * grid.target_blocks * people
-        for part in group:
-            users, targets = pilot + int(part.spec.shuffled), grid.user_blocks + int(part.spec.shuffled)
-            entries += users * part.user_entries + targets * part.target_entries
-            rows += (users + targets) * people
-            results += people * grid.user_blocks * rates.result_bytes + grid.cells * law_bytes
-    return {
-        "events": rates.event_moves * data.events * rates.shuffled_event_bytes,
-        "models": entries * rates.entry_bytes + rows * rates.row_bytes,
-        "results": results,
-    }
-
-
-def _projected(plan: Plan, data: Data, machines: Machines, rates: Rates, groups: Sequence[Sequence[_Part]]) -> Price:
-    """On a cluster: cells run in waves, so that the last wave may leave cores idle."""
-    parts = [part for group in groups for part in group]
-    busy, moved = _busy(plan, data, rates, parts), _moved(plan, data, rates, groups)
-    core_hours = {stage: rates.overhead * time / _NS_PER_HOUR for stage, time in busy.items()}
-    cores, cells = machines.all_cores, plan.grid.cells * plan.models
-    used = cells / (-(-cells // cores) * cores)
-    both_ways = 2.0 / (machines.throughput * machines.executors * 3600.0)
-    waves = sum(-(-len(group) // cores) for group in groups)
-    tasks = TASK_SHARE * machines.memory
-    memory = {
-        "executor": round(machines.memory),
-        "executor_tasks": round(tasks),
-        "task": machines.task_memory,
-        "block": _block_bytes(plan, data),
-        "last_task": round(plan.people * rates.last_bytes),
-        "driver": round(rates.start_bytes),
-    }
-    largest = max(_moved(plan, data, rates, [group])["models"] for group in groups)
-    return Price(
-        plan=plan,
-        data=data,
-        machines=machines,
-        on_cluster=True,
-        attacks=tuple(part.spec for part in parts),
-        matched_pairs=sum(part.matched for part in parts),
-        core_hours=core_hours,
-        scoring_core_hours=_by_matcher(plan, rates, parts),
-        hours={
-            "start": rates.start_seconds / 3600.0,
-            "ingest": (core_hours["read"] + core_hours["encode"]) / cores,
-            "grid": sum(core_hours[stage] for stage in ("models", "scoring", "merging")) / (cores * used),
-            "moving": both_ways * sum(moved.values()),
-            "last_tasks": core_hours["measures"] / len(parts) * waves,
-        },
-        moved_bytes={stage: round(size) for stage, size in moved.items()},
-        disk_bytes_per_executor=round(
-            (moved["events"] + data.events * rates.event_bytes + largest) / machines.executors
-        ),
-        memory_bytes=memory,
-        fits={"block": memory["block"] <= tasks, "last_task": memory["last_task"] <= tasks, "process": True},
-    )
-
-
-def _here(plan: Plan, data: Data, machines: Machines, rates: Rates, groups: Sequence[Sequence[_Part]]) -> Price:
-    """On one machine: threads share the scoring, all else is done by one."""
-    parts = [part for group in groups for part in group]
-    core_hours = {
-        stage: rates.overhead * time / _NS_PER_HOUR for stage, time in _busy(plan, data, rates, parts).items()
-    }
-    largest = max(part.user_entries + part.target_entries for part in parts)
-    share = 1.0 / plan.grid.user_blocks
-    memory = {
-        "process": round(rates.start_bytes + data.events * rates.event_bytes + model_bytes(largest, share)),
-        "block": _block_bytes(plan, data),
-        "machine": round(machines.memory),
-    }
-    return Price(
-        plan=plan,
-        data=data,
-        machines=machines,
-        on_cluster=False,
-        attacks=tuple(part.spec for part in parts),
-        matched_pairs=sum(part.matched for part in parts),
-        core_hours=core_hours,
-        scoring_core_hours=_by_matcher(plan, rates, parts),
-        hours={
-            "start": rates.start_seconds / 3600.0,
-            "ingest": core_hours["read"] + core_hours["encode"],
-            "grid": core_hours["models"] + core_hours["merging"] + core_hours["scoring"] / machines.cores,
-            "last_tasks": core_hours["measures"],
-        },
-        moved_bytes={},
-        disk_bytes_per_executor=0,
-        memory_bytes=memory,
-        fits={"block": True, "last_task": True, "process": memory["process"] <= machines.memory},
-    )
-
-
-def model_bytes(entries: float, share: float = 1.0) -> float:
+def model_bytes(entries: float) -> float:
     """Rows of users and targets (feature and weight) and the index over them (user and weight), on one machine."""
-    return entries * (12.0 + 12.0) * share
-
-
-def _block_bytes(plan: Plan, data: Data) -> int:
-    """What a block of people takes in a cell at most, as the grid is cut by it."""
-    each = BYTES_PER_USER + BYTES_PER_USER_EVENT * data.counts.train_events / plan.people
-    return round(plan.grid.largest_block * each)
-
-
-def _by_matcher(plan: Plan, rates: Rates, parts: Sequence[_Part]) -> dict[str, float]:
-    return {
-        name: rates.overhead * sum(part.scoring_ns for part in parts if part.spec.matcher == name) / _NS_PER_HOUR
-        for name in plan.matchers
-    }
+    return entries * (12.0 + 12.0)
 
 
 def fewest_executors(hours: float, priced: Callable[[int], Price]) -> Price:

@@ -14,11 +14,11 @@ from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.exchange import exchange_boxes
 from entropie.engine.spark.grid import Job, attack_blocks
 from entropie.engine.spark.information import attacked_pairs, dealt_pairs, identifying
-from entropie.engine.spark.plans import Kept, shuffling
+from entropie.engine.spark.plans import shuffling
 from entropie.engine.spark.progress import watched
 from entropie.engine.spark.reading import parallelism
 from entropie.engine.spark.session import connect, failures, require
-from entropie.engine.spark.statistics import Facts, ItemTotals, block_boxes, facts_of, item_totals, populations
+from entropie.engine.spark.statistics import Items, block_boxes, populations
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.findings import Attacked as AttackedPeople
 from entropie.findings import Findings, put_together
@@ -45,14 +45,12 @@ def assess_on_spark(request: Request) -> Findings:
     run = request.run
     with _session(request) as session, failures(session):
         with watched(session, run.progress, "reading"):
-            people = ingest(session, request.source, request.people, run.partitions)
+            people = ingest(session, request)
         try:
+            if not people.counted.people:
+                raise nobody_to_attack(people.users)
             with shuffling(session, people.partitions):
-                engine = SparkEngine.of(session, people, request)
-                try:
-                    return _assessed(engine, begun)
-                finally:
-                    engine.kept.release()
+                return _assessed(SparkEngine(session, people, request), begun)
         finally:
             people.release()
 
@@ -84,24 +82,10 @@ class SparkEngine:
     spark: SparkSession
     people: Ingested
     request: Request
-    everybody: DataFrame
-    facts: Facts
-    kept: Kept
-
-    @classmethod
-    def of(cls, spark: SparkSession, people: Ingested, request: Request) -> SparkEngine:
-        """Count people."""
-        kept = Kept()
-        with watched(spark, request.run.progress, "counting"):
-            everybody = people.people
-            facts = facts_of(everybody, request.split, people.users)
-        if not facts.people:
-            raise nobody_to_attack(people.users)
-        return cls(spark, people, request, everybody, facts, kept)
 
     def plan(self) -> Plan:
         """What the request takes for these people on this cluster."""
-        return plan_of(self.request, self.facts.counts, workers_of(self.request.run, parallelism(self.spark)))
+        return plan_of(self.request, self.people.counted.counts, workers_of(self.request.run, parallelism(self.spark)))
 
     def execute(self, plan: Plan) -> Outcome:
         """Run every attack of the plan."""
@@ -113,30 +97,29 @@ class _Blocks:
     """People in the blocks of a plan, with what everybody's data say of their items."""
 
     engine: SparkEngine
-    totals: ItemTotals
+    items: Items
     boxes: DataFrame
 
     @classmethod
     def of(cls, engine: SparkEngine, plan: Plan) -> _Blocks:
         """Count items, put people into blocks, and in order where that is needed."""
-        spark, rule, run, kept = engine.spark, engine.request.split, engine.request.run, engine.kept
+        spark, rule, run, people = engine.spark, engine.request.split, engine.request.run, engine.people
+        kept, blocks = people.kept, plan.grid.user_blocks
         with watched(spark, run.progress, "counting"):
-            totals = item_totals(engine.everybody, rule, plan.trainings, kept)
-        bounds, blocks = plan.grid.users, plan.grid.user_blocks
-        boxes = kept.keep(gathered(block_boxes(engine.everybody, totals, rule, bounds), blocks))
+            items = Items.of(people.people, rule, plan, people.partitions, kept)
+        boxes = kept.keep(gathered(block_boxes(people.people, items, rule, plan), blocks))
         if plan.control or needs_atoms(plan.people, plan.people):
             with watched(spark, run.progress, "exchanging"):
-                partitions = max(engine.people.partitions, 1)
-                exchanged = exchange_boxes(boxes, rule, plan.people, bounds, run.seed, partitions, kept)
+                exchanged = exchange_boxes(boxes, rule, plan, run.seed, people.partitions, kept)
                 boxes = kept.keep(gathered(boxes.unionByName(exchanged), blocks))
-        return cls(engine, totals, boxes)
+        return cls(engine, items, boxes)
 
     def attacked(self, plan: Plan, specs: Sequence[AttackSpec]) -> list[Attacked]:
         """Run attacks of the plan together."""
         engine, rule, run = self.engine, self.engine.request.split, self.engine.request.run
         needed = [(spec.matcher, spec.training) for spec in specs]
         with watched(engine.spark, run.progress, "tuning"):
-            known = populations(self.boxes, rule, engine.facts, self.totals, needed, timed=engine.people.timed)
+            known = populations(self.boxes, rule, self.items, engine.people, needed)
         return attack_blocks(self.boxes, Job(plan, rule, tuple(specs), known, run.seed, run.replicates), run.progress)
 
 
@@ -149,17 +132,13 @@ def nobody_to_attack(users: int) -> InvalidInput:
 
 
 def _assessed(engine: SparkEngine, begun: float) -> Findings:
-    request, facts, spark, people = engine.request, engine.facts, engine.spark, engine.people
-    rule, run = request.split, request.run
+    request, spark, people, ranges = engine.request, engine.spark, engine.people, engine.people.partitions
+    facts, run = people.counted, request.run
     outcome = engine.execute(engine.plan())
     with watched(spark, run.progress, "weighing items"):
-        pairs = attacked_pairs(engine.everybody, rule)
-        found, popularity = identifying(pairs, facts.people, facts.events, people.partitions)
-        dealt = dealt_pairs(spark, facts.whole_lengths, popularity, run.seed, facts.people, people.partitions)
-        by_chance, _ = identifying(dealt, facts.people, facts.events, people.partitions)
-        codes = [shown.code for shown in found.shown]
-        named = people.items.where(people.items["code"].isin(codes)).collect() if codes else []
-    names = {row["code"]: row["name"] for row in named}
+        found, popularity = identifying(attacked_pairs(people.people, request.split, ranges), facts, ranges)
+        by_chance, _ = identifying(dealt_pairs(spark, facts, popularity, run.seed, ranges), facts, ranges)
+        names = people.names([shown.code for shown in found.shown])
     attacked = AttackedPeople(
         input=people.facts,
         dropped_users=facts.dropped,
@@ -168,6 +147,6 @@ def _assessed(engine: SparkEngine, begun: float) -> Findings:
         events=facts.events,
         item_bits=found,
         null_bits=by_chance.bits,
-        item_name=lambda code: str(names[code]),
+        item_name=names.__getitem__,
     )
     return put_together(outcome, attacked, request, begun)

@@ -1,7 +1,11 @@
-"""A block of people inside a task: their traces, renumbered densely, and what everybody's data say of their items."""
+"""People inside a task: their traces, split, and blocks of them with what everybody's data say of their items.
+
+People travel as boxes of (codes, offsets, items, seconds or None), in order of their codes.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +16,24 @@ from numpy.typing import NDArray
 
 from entropie.data.split import first_events, halves_of
 from entropie.data.traces import Traces
-from entropie.engine.spark.boxes import LARGEST_BOX, Box
+from entropie.engine.spark.boxes import LARGEST_BOX, Box, opened
 from entropie.plan.attacks import Training
 from entropie.request import SplitRule
 
-__all__ = ["Block", "ItemFacts", "opened_block", "people_boxes", "pieces", "split_block", "traces_of"]
+__all__ = [
+    "Block",
+    "ItemFacts",
+    "added",
+    "dense",
+    "grouped",
+    "joined",
+    "opened_block",
+    "people_boxes",
+    "pieces",
+    "split_block",
+    "split_people",
+    "trained_on",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +64,46 @@ class Block:
 
     def training(self, training: Training) -> Traces:
         """The traces that an attacker learns from."""
-        if training is None:
-            return self.train
-        return self.target if training == "target" else first_events(self.train, training)
+        return trained_on(self.train, self.target, training)
 
 
-def traces_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[NDArray[np.int64], Traces]]:
-    """Read rows (user, items, seconds) as codes of people and traces over global item codes, a batch at a time."""
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        people = batch.column("user").to_numpy(zero_copy_only=False).astype(np.int64)
-        items = batch.column("items")
-        offsets = items.offsets.to_numpy().astype(np.int64)
-        codes = items.values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]].astype(np.uint32)
-        seconds = batch.column("seconds")
-        times = None
-        if seconds.null_count == 0:
-            bounds = seconds.offsets.to_numpy()
-            times = seconds.values.to_numpy(zero_copy_only=False)[bounds[0] : bounds[-1]].astype(np.int64)
-        yield people, Traces(offsets - offsets[0], codes, 2**32, times)
+def trained_on(train: Traces, target: Traces, training: Training) -> Traces:
+    """What is learned from, of some people's halves."""
+    if training is None:
+        return train
+    return target if training == "target" else first_events(train, training)
+
+
+def grouped(keys: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Every key that occurs, rising, with the places where it does."""
+    order = np.argsort(keys, kind="stable")
+    edges = np.flatnonzero(np.diff(keys[order])) + 1
+    for begin, end in itertools.pairwise((0, *edges.tolist(), keys.size) if keys.size else ()):
+        yield int(keys[order[begin]]), order[begin:end]
+
+
+def added(tables: Iterable[tuple[NDArray[np.int64], ...]]) -> tuple[Any, ...]:
+    """Tables as one: the keys, which are the first column, rising, and the sums of the others."""
+    keys, *columns = (np.concatenate(column) for column in zip(*tables, strict=True))
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, *(np.bincount(place, column, distinct.size).astype(np.int64) for column in columns)
+
+
+def dense(traces: Traces) -> tuple[Traces, NDArray[np.uint32]]:
+    """Number the items that occur, in their order; returns the codes behind the numbers."""
+    codes, local = np.unique(traces.items, return_inverse=True)
+    return Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times), codes
+
+
+def split_people(
+    batches: Iterable[pa.RecordBatch], rule: SplitRule
+) -> Iterator[tuple[NDArray[np.int64], Traces, Traces, Traces]]:
+    """Open boxes of people and split them as `split_block` does, those with anybody to attack."""
+    for box in opened(batches):
+        people, offsets, items, seconds = box.arrays
+        split = split_block(people, Traces(offsets, items, 2**32, seconds), rule)
+        if split[0].size:
+            yield split
 
 
 def split_block(
@@ -83,7 +120,7 @@ def split_block(
     return people[kept], traces.take(kept), train.take(kept), target.take(kept)
 
 
-def pieces(key: int, side: int, part: int, offsets: NDArray[np.int64], width: int) -> Iterator[tuple[int, int, int]]:
+def pieces(part: int, offsets: NDArray[np.int64], width: int) -> Iterator[tuple[int, int, int]]:
     """Cut rows into runs (part, begin, end) that fit a box, given the bytes of an element; empty rows count too."""
     rows = offsets.size - 1
     weight = (offsets - offsets[0]) * width + 32 * np.arange(rows + 1)
@@ -94,27 +131,13 @@ def pieces(key: int, side: int, part: int, offsets: NDArray[np.int64], width: in
         begin, number = end, number + 1
 
 
-def people_boxes(batches: Iterable[pa.RecordBatch], bounds: Sequence[int], rule: SplitRule, side: int) -> Iterator[Box]:
-    """Put people into the boxes of their blocks; a part is numbered by its first person."""
-    for people, traces in traces_of(batches):
-        kept, whole, _, _ = split_block(people, traces, rule)
-        block = np.searchsorted(bounds, kept, side="right") - 1
-        for number in np.unique(block):
-            chosen = np.flatnonzero(block == number)
-            mine = whole.take(chosen)
-            for _, begin, end in pieces(0, 0, 0, mine.offsets, 12):
-                run = slice(mine.offsets[begin], mine.offsets[end])
-                yield Box(
-                    int(number),
-                    side,
-                    int(kept[chosen[begin]]),
-                    (
-                        kept[chosen[begin:end]],
-                        mine.offsets[begin : end + 1] - mine.offsets[begin],
-                        mine.items[run],
-                        None if mine.times is None else mine.times[run],
-                    ),
-                )
+def people_boxes(block: int, side: int, people: NDArray[np.int64], traces: Traces) -> Iterator[Box]:
+    """Put people of a block into boxes that are not too large; a part is numbered by its first person."""
+    for _, begin, end in pieces(0, traces.offsets, 12):
+        run = slice(traces.offsets[begin], traces.offsets[end])
+        times = None if traces.times is None else traces.times[run]
+        offsets = traces.offsets[begin : end + 1] - traces.offsets[begin]
+        yield Box(block, side, int(people[begin]), (people[begin:end], offsets, traces.items[run], times))
 
 
 def opened_block(boxes: Iterable[Box], rule: SplitRule) -> Block | None:
@@ -126,16 +149,8 @@ def opened_block(boxes: Iterable[Box], rule: SplitRule) -> Block | None:
         (facts, people, exchanged)[box.side].append(box.arrays)
     if not people:
         return None
-    numbers = np.concatenate([arrays[0] for arrays in people])
-    lengths = np.concatenate([np.diff(arrays[1]) for arrays in people])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    items = np.concatenate([arrays[2] for arrays in people])
-    times = None if people[0][3] is None else np.concatenate([arrays[3] for arrays in people])
-    codes, local = np.unique(items, return_inverse=True)
-    order = np.argsort(numbers, kind="stable")
-    traces = Traces(offsets, local.astype(np.uint32), codes.size, times)
-    if np.any(order != np.arange(order.size)):
-        numbers, traces = numbers[order], traces.take(order)
+    numbers, traces = joined(people)
+    traces, codes = dense(traces)
     kept, _, train, target = split_block(numbers, traces, rule)
     tables = _tables(facts, codes)
     labels, places = kept, np.zeros(kept.size, np.int64)
@@ -146,6 +161,17 @@ def opened_block(boxes: Iterable[Box], rule: SplitRule) -> Block | None:
         labels[found], places[found] = label, place
     target_events = tables.pop("attacked").events if "attacked" in tables else np.zeros(codes.size, np.int64)
     return Block(kept, train, target, codes, tables, target_events, labels, places)
+
+
+def joined(parts: Sequence[Any]) -> tuple[NDArray[np.int64], Traces]:
+    """People from several boxes, in order of their codes."""
+    people, lengths, items = (
+        np.concatenate(column) for column in zip(*((part[0], np.diff(part[1]), part[2]) for part in parts), strict=True)
+    )
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    times = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
+    order = np.argsort(people, kind="stable")
+    return people[order], Traces(offsets, items, 2**32, times).take(order)
 
 
 def _tables(facts: list[Any], codes: NDArray[np.uint32]) -> dict[Any, ItemFacts]:

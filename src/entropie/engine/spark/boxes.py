@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -18,7 +19,17 @@ from entropie.errors import InvalidInput
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LARGEST_BOX", "SCHEMA", "Box", "gathered", "in_boxes", "opened", "replicated"]
+__all__ = [
+    "LARGEST_BOX",
+    "Box",
+    "Boxing",
+    "gathered",
+    "in_order",
+    "mapped",
+    "opened",
+    "received",
+    "replicated",
+]
 
 SCHEMA = "key long, side int, part long, payload binary"
 LARGEST_BOX = 1 << 23
@@ -36,21 +47,28 @@ class Box(NamedTuple):
     arrays: tuple[Any, ...]
 
 
-def in_boxes(make: Callable[[Iterator[pa.RecordBatch]], Iterable[Box]]) -> Callable[..., Iterator[pa.RecordBatch]]:
-    """Turn a function from batches to boxes into one that `mapInArrow` takes."""
-    return _Boxing(make)
+def mapped(frame: DataFrame, task: Callable[..., Iterable[Box]], **shared: Any) -> DataFrame:
+    """Run a task on the batches of every partition, with what all tasks share; it makes boxes."""
+    return frame.mapInArrow(Boxing(partial(task, **shared)), SCHEMA)
 
 
-class _Boxing:
-    """A class and not a closure, so that workers import it by name."""
+def received(boxes: DataFrame) -> list[Box]:
+    """Take boxes to the driver, in their order."""
+    # Written by a task of this very job, by `Boxing`.
+    found = (Box(key, side, part, pickle.loads(bytes(payload))) for key, side, part, payload in boxes.collect())
+    return sorted(found, key=lambda box: box[:3])
+
+
+class Boxing:
+    """A task that makes boxes, as `mapInArrow` takes it. A class and not a closure: workers import it by name."""
 
     def __init__(self, make: Callable[[Iterator[pa.RecordBatch]], Iterable[Box]]) -> None:
         self._make = make
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Make boxes, a batch each."""
         for box in self._make(batches):
-            payload = pickle.dumps(box.arrays, protocol=5)
-            columns = [[int(box.key)], [int(box.side)], [int(box.part)], [payload]]
+            columns = [[int(box.key)], [int(box.side)], [int(box.part)], [pickle.dumps(box.arrays, protocol=5)]]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)], schema=_ARROW
             )
@@ -61,7 +79,7 @@ def opened(batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
     for batch in batches:
         key, side, part, payload = (batch.column(name) for name in _ARROW.names)
         for row in range(batch.num_rows):
-            # Written by a task of this very job, by `in_boxes`; nothing from outside comes this way.
+            # Written by a task of this very job, by `Boxing`; nothing from outside comes this way.
             arrays = pickle.loads(payload[row].as_buffer())
             yield Box(key[row].as_py(), side[row].as_py(), part[row].as_py(), arrays)
 

@@ -8,9 +8,8 @@ hashes of the few people about its end.
 from __future__ import annotations
 
 import itertools
-import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from entropie.data.filter import nobody_active
 from entropie.data.rejects import Rejects
 from entropie.data.rules import settle
 from entropie.data.times import TickFacts, ticks_per_second
-from entropie.engine.spark.boxes import SCHEMA, gathered, in_boxes
+from entropie.engine.spark.boxes import gathered, mapped, received
 from entropie.engine.spark.people import (
     ACCOUNT,
     DIGEST,
@@ -42,14 +41,15 @@ from entropie.engine.spark.people import (
     Ranking,
     Settling,
     hashes_in,
-    names_of,
+    named,
     some_ids,
 )
 from entropie.engine.spark.plans import Kept, shuffling
 from entropie.engine.spark.reading import Account, Rows, open_rows
 from entropie.engine.spark.session import failures
+from entropie.engine.spark.statistics import Facts
 from entropie.errors import InvalidInput
-from entropie.request import People, Source
+from entropie.request import People, Request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,9 +64,10 @@ _IDS_PER_RANGE = 1 << 20
 class Ingested:
     """People ready to be attacked, and the account of what was read and left out.
 
-    people        one row per person: `user` int, `items` array<int>, `seconds` array<bigint> or null, in partitions
-                  that are ranges of user codes
-    items         one row per item that people have: `code` bigint, `name` string
+    people        boxes of people (see `blocks`), in partitions that are ranges of user codes
+    ranks         boxes with the names of items, by range
+    before        how many items come before each range
+    counted       the people in numbers
     users, events, domain_size   how many people, events and items there are in `people`
     timed         whether seconds are known
     partitions    how many partitions `people` has
@@ -75,7 +76,9 @@ class Ingested:
     """
 
     people: DataFrame
-    items: DataFrame
+    ranks: DataFrame
+    before: list[int]
+    counted: Facts
     users: int
     domain_size: int
     events: int
@@ -85,38 +88,47 @@ class Ingested:
     facts: dict[str, Any]
     kept: Kept
 
+    def names(self, codes: Sequence[int]) -> dict[int, str]:
+        """The names of some items."""
+        if not codes:
+            return {}
+        told = received(mapped(self.ranks, named, before=self.before, codes=np.array(codes, np.int64)))
+        pairs = (zip(box.arrays[0].tolist(), box.arrays[1].to_pylist(), strict=True) for box in told)
+        return dict(itertools.chain.from_iterable(pairs))
+
     def release(self) -> None:
         """Let go of what Spark keeps of these people."""
         self.kept.release()
 
 
-def ingest(spark: SparkSession, source: Source, people: People, partitions: int | None = None) -> Ingested:
+def ingest(spark: SparkSession, request: Request) -> Ingested:
     """Read a table, choose people and number them and their items, as one machine does.
 
-    `partitions` is how many blocks of people there are to be; what comes out does not depend on it.
+    `run.partitions` is how many blocks of people there are to be; what comes out does not depend on it.
     """
     from pyspark.sql import DataFrame
 
     if not hasattr(DataFrame, "repartitionById"):
         raise InvalidInput("Spark must be 4.1 or newer for people to be cut into blocks; upgrade it.")
-    rows = open_rows(spark, source)
+    rows = open_rows(spark, request.source)
     kept = Kept()
     with failures(spark), shuffling(spark, rows.homes):
         try:
-            return _ingested(rows, people, partitions or rows.homes, kept)
+            return _ingested(rows, request, kept)
         except BaseException:
             kept.release()
             raise
 
 
-def _ingested(rows: Rows, wanted: People, blocks: int, kept: Kept) -> Ingested:
-    opened, time = rows.opened, rows.time
+def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
+    opened, time, wanted = rows.opened, rows.time, request.people
+    blocks = request.run.partitions or rows.homes
     settling = Settling(wanted.min_events, time is not None, opened.newest_first, wanted.sample is not None)
     temporary = Kept()
-    homes = temporary.keep(gathered(rows.boxes, rows.homes).mapInArrow(in_boxes(settling), SCHEMA))
+    homes = temporary.keep(mapped(gathered(rows.boxes, rows.homes), settling))
     try:
-        told = _payloads(homes, ACCOUNT, DIGEST, FACTS)
-        facts: list[HomeFacts] = [arrays[0] for _, arrays in told[FACTS]]
+        told = _told(homes, ACCOUNT, DIGEST, FACTS)
+        facts: list[HomeFacts] = [home for (home,) in told[FACTS]]
         rejects, read = _settled(told[ACCOUNT], sum(home.events for home in facts), rows)
         active, active_events = (sum(getattr(home, f"active_{what}") for home in facts) for what in ("users", "events"))
         if not active:
@@ -125,20 +137,17 @@ def _ingested(rows: Rows, wanted: People, blocks: int, kept: Kept) -> Ingested:
         users, items = _orders(homes, facts, active)
         sampled = wanted.sample is not None and wanted.sample < active
         chosen = Chosen(wanted.min_events, _last(homes, facts, wanted, users) if sampled else None)
-        ranked = kept.keep(
-            gathered(
-                homes.mapInArrow(in_boxes(Asking(chosen, users, items)), SCHEMA), users.ranges + items.ranges
-            ).mapInArrow(in_boxes(Ranking(users, items)), SCHEMA)
-        )
-        ranges: list[RangeFacts] = [arrays[0] for _, arrays in _payloads(ranked, FACTS)[FACTS]]
+        asked = mapped(homes, Asking(chosen, users, items))
+        ranked = kept.keep(mapped(gathered(asked, users.ranges + items.ranges), Ranking(users, items)))
+        ranges: list[RangeFacts] = [part for (part,) in _told(ranked, FACTS)[FACTS]]
         people, events = _before(ranges, USERS, "coded"), _before(ranges, USERS, "total")
         codes = _before(ranges, ITEMS, "coded")
         coding = Coding(people, events, codes, blocks, events[-1], per_second)
         answered = homes.where(f"side = {TRACES}").unionByName(ranked.where(f"side in ({USERS}, {ITEMS})"))
-        coded = gathered(answered, rows.homes).mapInArrow(in_boxes(coding), SCHEMA)
-        gathering = gathered(coded, blocks).mapInArrow(Gathering(per_second), PEOPLE)
-        everybody = kept.keep(gathering)
-        everybody.count()  # so that what it was made of can go
+        coded = mapped(gathered(answered, rows.homes), coding)
+        gathering = Gathering(per_second, request.split, people[-1])
+        everybody = kept.keep(mapped(gathered(coded, blocks), gathering))
+        parts = [box.arrays for box in received(everybody.where(f"side = {FACTS}"))]  # then what it is made of can go
     finally:
         temporary.release()
     found = Found(
@@ -148,7 +157,7 @@ def _ingested(rows: Rows, wanted: People, blocks: int, kept: Kept) -> Ingested:
         items=sum(part.distinct for part in ranges if part.side == ITEMS),
         duplicates=None if time is None else sum(home.duplicates for home in facts),
         order_only=per_second is None,
-        sha256=combined_digest([arrays for _, arrays in told[DIGEST]]) if told[DIGEST] else None,
+        sha256=combined_digest(told[DIGEST]) if told[DIGEST] else None,
     )
     report = ingest_report(opened.table, found, rejects, opened.choices, time)
     input_facts = {
@@ -159,27 +168,35 @@ def _ingested(rows: Rows, wanted: People, blocks: int, kept: Kept) -> Ingested:
     }
     if sampled:
         input_facts["sampled_users"] = wanted.sample
-    names = ranked.where(f"side = {NAMES}").mapInArrow(partial(names_of, before=codes), "code bigint, name string")
     return Ingested(
-        everybody, names, people[-1], codes[-1], events[-1], per_second is not None, blocks, report, input_facts, kept
+        people=everybody.where(f"side = {PEOPLE}"),
+        ranks=ranked.where(f"side = {NAMES}"),
+        before=codes,
+        counted=Facts.of(parts, people[-1]),
+        users=people[-1],
+        domain_size=codes[-1],
+        events=events[-1],
+        timed=per_second is not None,
+        partitions=blocks,
+        report=report,
+        facts=input_facts,
+        kept=kept,
     )
 
 
-def _payloads(boxes: DataFrame, *sides: int) -> dict[int, list[tuple[int, Any]]]:
-    """What the boxes of some sides hold, with their parts, in order of these."""
-    wanted = boxes.where(f"side in ({', '.join(map(str, sides))})").select("side", "part", "payload").collect()
-    # Written by `in_boxes`, in tasks of this very job.
-    held: dict[int, list[tuple[int, Any]]] = {side: [] for side in sides}
-    for row in sorted(wanted, key=lambda row: row["part"]):
-        held[row["side"]].append((row["part"], pickle.loads(bytes(row["payload"]))))
+def _told(boxes: DataFrame, *sides: int) -> dict[int, list[Any]]:
+    """What the boxes of some sides hold, in order of their parts."""
+    held: dict[int, list[Any]] = {side: [] for side in sides}
+    for box in sorted(received(boxes.where(f"side in ({', '.join(map(str, sides))})")), key=lambda box: box.part):
+        held[box.side].append(box.arrays)
     return held
 
 
-def _settled(accounts: list[tuple[int, Any]], events: int, rows: Rows) -> tuple[Rejects, int]:
+def _settled(accounts: list[Any], events: int, rows: Rows) -> tuple[Rejects, int]:
     """Enter the counts as one machine does, in the order in which it meets them, and hold them to the same rules."""
     rejects = Rejects(rows.opened.table.name, patient=True)
     counts: dict[int, int] = {0: events} if events else {}
-    for _, (account,) in accounts:
+    for (account,) in accounts:
         assert isinstance(account, Account)
         for reason, count, example in account.dirty:
             rejects.add_dirty(reason, count, example)
@@ -204,7 +221,7 @@ def _orders(homes: DataFrame, facts: list[HomeFacts], people: int) -> tuple[Orde
     ranges = [-(-count // _IDS_PER_RANGE) for count in (people, sum(home.items for home in facts))]
     some: list[Any] = []
     if max(ranges) > 1:
-        some = [arrays for _, arrays in _payloads(homes.mapInArrow(in_boxes(some_ids), SCHEMA), FACTS)[FACTS]]
+        some = _told(mapped(homes, some_ids), FACTS)[FACTS]
     first = 0
     orders = []
     for place in (0, 1):
@@ -224,9 +241,8 @@ def _last(homes: DataFrame, facts: list[HomeFacts], wanted: People, order: Order
     reached = np.cumsum(counts)
     first = int(np.searchsorted(reached, wanted.sample))
     before = int(reached[first] - counts[first])
-    task = partial(hashes_in, chosen=Chosen(wanted.min_events), first=first, order=order)
-    told = _payloads(homes.mapInArrow(in_boxes(task), SCHEMA), FACTS)[FACTS]
-    people = sorted(pair for _, (hashes, keys) in told for pair in zip(hashes.tolist(), keys.to_pylist(), strict=True))
+    told = _told(mapped(homes, hashes_in, chosen=Chosen(wanted.min_events), first=first, order=order), FACTS)[FACTS]
+    people = sorted(pair for hashes, keys in told for pair in zip(hashes.tolist(), keys.to_pylist(), strict=True))
     return people[wanted.sample - before - 1]
 
 

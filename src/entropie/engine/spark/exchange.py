@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.attack.chance import content_hashes, scattered
-from entropie.engine.spark.blocks import Block, opened_block
-from entropie.engine.spark.boxes import SCHEMA, Box, in_boxes, in_order, opened
+from entropie.engine.spark.blocks import grouped, opened_block
+from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.plans import Kept
+from entropie.plan.plan import Plan
 from entropie.request import SplitRule
 
 if TYPE_CHECKING:
@@ -21,92 +22,68 @@ if TYPE_CHECKING:
 
 __all__ = ["exchange_boxes"]
 
-_SIGN = np.uint64(1 << 63)  # turns the order of unsigned words into that of signed ones
+_HASHED, _COUNT, _OWNER, _LABEL = range(4)
 
 
-def exchange_boxes(
-    blocks: DataFrame, rule: SplitRule, people: int, bounds: Sequence[int], seed: int, partitions: int, kept: Kept
-) -> DataFrame:
+def exchange_boxes(blocks: DataFrame, rule: SplitRule, plan: Plan, seed: int, ranges: int, kept: Kept) -> DataFrame:
     """Tell every block (side 2) where its people stand by content and as whose their targets are attacked.
 
-    The person at place p gets the target of the person at place scattered(p): a join of the places with themselves.
+    The person at place p gets the target of the person at place scattered(p): the places meet themselves.
     """
-    hashed = blocks.mapInArrow(partial(_hashes, rule=rule), "hash long, user long")
-    ordered = kept.keep(  # a second cut into ranges might fall elsewhere
-        hashed.repartitionByRange(partitions, "hash", "user")
-        .sortWithinPartitions("hash", "user")
-        .mapInArrow(_numbered, "chunk int, position long, user long")
-    )
-    before = 0
-    first = {}
-    for row in ordered.groupBy("chunk").count().orderBy("chunk").collect():
-        first[row["chunk"]] = before
-        before += row["count"]
-    if before != people:
-        raise AssertionError(f"{before} people were numbered, there are {people}")
-    placed = ordered.mapInArrow(partial(_placed, first=first), "place long, user long")
-    asking = placed.mapInArrow(partial(_asking, people=people, seed=seed), "place long, label long")
-    rows = placed.join(asking, "place").select("user", "label", "place")
-    return rows.mapInArrow(in_boxes(partial(_packed, bounds=bounds)), SCHEMA)
+    hashed = gathered(mapped(blocks, _hashed, rule=rule, ranges=ranges), ranges)
+    ordered = kept.keep(mapped(hashed, _ordered))
+    counts = dict.fromkeys(range(ranges), 0) | {
+        box.key: box.arrays[0] for box in received(ordered.where(f"side = {_COUNT}"))
+    }
+    before = list(itertools.accumulate(counts.values(), initial=0))
+    if before[-1] != plan.people:
+        raise AssertionError(f"{before[-1]} people were numbered, there are {plan.people}")
+    shared = {"people": plan.people, "ranges": ranges}
+    placed = mapped(ordered.where(f"side = {_HASHED}"), _placed, before=before, seed=seed, **shared)
+    return mapped(gathered(placed, ranges), _exchanged, bounds=plan.grid.users)
 
 
-def _hashes(batches: Iterable[pa.RecordBatch], *, rule: SplitRule) -> Iterator[pa.RecordBatch]:
+def _hashed(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, ranges: int) -> Iterator[Box]:
+    """The hashes of a block's people, to ranges of hashes."""
     block = opened_block(in_order(opened(batches)), rule)
-    if block is None:
+    if block is not None:
+        hashes = content_hashes(block.train, block.target, block.facts[None].events, block.target_events)
+        for number, chosen in grouped((hashes >> np.uint64(32)) * np.uint64(ranges) >> np.uint64(32)):
+            yield Box(number, _HASHED, int(block.people[0]), (hashes[chosen], block.people[chosen]))
+
+
+def _ordered(batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+    """The people of a range by hash, and by code where that is equal; and how many they are."""
+    boxes = list(opened(batches))
+    if boxes:
+        hashes, people = (np.concatenate([box.arrays[place] for box in boxes]) for place in (0, 1))
+        yield Box(boxes[0].key, _COUNT, 0, (people.size,))
+        yield Box(boxes[0].key, _HASHED, 0, (people[np.lexsort((people, hashes))],))
+
+
+def _placed(
+    batches: Iterable[pa.RecordBatch], *, before: Sequence[int], seed: int, people: int, ranges: int
+) -> Iterator[Box]:
+    """People to the range of their own place, and to that of the place whose target they get."""
+    for box in opened(batches):
+        (users,) = box.arrays
+        own = np.arange(before[box.key], before[box.key] + users.size)
+        for side, place in ((_OWNER, own), (_LABEL, scattered(own, people, seed))):
+            for number, chosen in grouped(place * ranges // people):
+                yield Box(number, side, box.key, (place[chosen], users[chosen]))
+
+
+def _exchanged(batches: Iterable[pa.RecordBatch], *, bounds: Sequence[int]) -> Iterator[Box]:
+    """Owner, label and place of a range of places, to the blocks of the owners."""
+    boxes = list(opened(batches))
+    if not boxes:
         return
-    hashes = content_hashes(block.train, block.target, _own(block), block.target_events)
-    signed = (hashes ^ _SIGN).view(np.int64)
-    yield pa.RecordBatch.from_arrays([pa.array(signed), pa.array(block.people)], names=["hash", "user"])
+    owner, label = (_by_place([box for box in boxes if box.side == side]) for side in (_OWNER, _LABEL))
+    for number, chosen in grouped(np.searchsorted(bounds, owner[1], side="right") - 1):
+        yield Box(number, 2, boxes[0].key, (owner[1][chosen], label[1][chosen], owner[0][chosen]))
 
 
-def _own(block: Block) -> NDArray[np.int64]:
-    return block.facts[None].events
-
-
-def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    done = 0
-    for batch in batches:
-        size = batch.num_rows
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array(np.full(size, context.partitionId(), np.int32)),
-                pa.array(np.arange(done, done + size)),
-                batch.column("user"),
-            ],
-            names=["chunk", "position", "user"],
-        )
-        done += size
-
-
-def _placed(batches: Iterable[pa.RecordBatch], *, first: dict[int, int]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        if batch.num_rows:
-            chunk, position = batch.column("chunk").to_numpy(), batch.column("position").to_numpy()
-            begins = np.array([first[int(number)] for number in np.unique(chunk)])
-            place = begins[np.unique(chunk, return_inverse=True)[1]] + position
-            yield pa.RecordBatch.from_arrays([pa.array(place), batch.column("user")], names=["place", "user"])
-
-
-def _asking(batches: Iterable[pa.RecordBatch], *, people: int, seed: int) -> Iterator[pa.RecordBatch]:
-    """Whose target each person gets: the place of its owner, and the person as its label."""
-    for batch in batches:
-        if batch.num_rows:
-            place = scattered(batch.column("place").to_numpy(), people, seed)
-            yield pa.RecordBatch.from_arrays([pa.array(place), batch.column("user")], names=["place", "label"])
-
-
-def _packed(batches: Iterable[pa.RecordBatch], *, bounds: Sequence[int]) -> Iterator[Box]:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None
-    for number, batch in enumerate(batches):
-        owner, label, place = (batch.column(name).to_numpy() for name in ("user", "label", "place"))
-        block = np.searchsorted(bounds, owner, side="right") - 1
-        for key in np.unique(block):
-            rows = np.flatnonzero(block == key)
-            yield Box(int(key), 2, (context.partitionId() << 32) + number, (owner[rows], label[rows], place[rows]))
+def _by_place(boxes: Sequence[Box]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    places, users = (np.concatenate([box.arrays[column] for box in boxes]) for column in (0, 1))
+    order = np.argsort(places)
+    return places[order], users[order]

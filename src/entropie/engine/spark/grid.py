@@ -8,11 +8,9 @@ The steps themselves are those of `entropie.engine.pipeline`; here is who does t
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +23,8 @@ from entropie.attack.matchers import matcher
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_users
 from entropie.attack.scoring import law_size, needs_atoms, pilot_size
 from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
-from entropie.engine.spark.blocks import opened_block, pieces
-from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened, replicated
+from entropie.engine.spark.blocks import grouped, opened_block, pieces
+from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received, replicated
 from entropie.engine.spark.plans import Kept
 from entropie.engine.spark.progress import watched
 from entropie.engine.spark.statistics import Populations
@@ -105,19 +103,17 @@ def attack_blocks(blocks: DataFrame, job: Job, progress: Progress) -> list[Attac
     kept = Kept()
     try:
         with watched(blocks.sparkSession, progress, "building models"):
-            rows = kept.keep(blocks.mapInArrow(in_boxes(partial(_model_boxes, job=job)), SCHEMA))
+            rows = kept.keep(mapped(blocks, _model_boxes, job=job))
             units = _units(rows, job)
         users = rows.where(f"side = {_USERS}")
         with watched(blocks.sparkSession, progress, "own scores"):
             owned = kept.keep(_with_own_scores(rows, users, job, units))
             scales = _scales(users, owned, job, units)
         with watched(blocks.sparkSession, progress, f"scoring {len(job.models) * job.grid.cells} cells"):
-            rows_measured = _measured(_cells(users, owned, job, scales), job, scales).collect()
+            measured = received(_measured(_cells(users, owned, job, scales), job, scales))
     finally:
         kept.release()
-    # Written by `_measure_boxes`, a task of this job.
-    results = {row["attack"]: Attacked(pickle.loads(bytes(row["measures"])), row["seconds"]) for row in rows_measured}
-    return [results[number] for number in range(len(job.specs))]
+    return [Attacked(*box.arrays) for box in measured]
 
 
 def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: Job) -> Iterator[Box]:
@@ -128,29 +124,24 @@ def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: Job) -> Iterator[Box
     blocks = job.grid.user_blocks
     own = int(job.grid.user_block(block.people[:1])[0])
     for model, (name, training) in enumerate(job.models):
-        population = job.populations.of(name, block, training)
+        population = job.populations.of((name, training), block)
         by = matcher("visit" if job.short(name) else name)  # as on one machine, which has a short way there
         users = by.user_keys(block.training(training), block.codes, population)
         targets = by.target_keys(block.target, block.codes, population)
         yield from _row_boxes(model * blocks + own, _USERS, own << 32, users, (block.people,))
-        extent = extent_of(by, users, targets)
-        yield Box(model, _EXTENT, own, (extent.weight, extent.target, extent.penalty, extent.size))
+        yield Box(model, _EXTENT, own, (extent_of(by, users, targets),))
         for attack in job.attacks_of(model):
             labels = block.labels if job.specs[attack].shuffled else block.people
-            home = job.grid.user_block(labels)
-            for number in np.unique(home):
-                chosen = np.flatnonzero(home == number)
-                key = attack * blocks + int(number)
-                yield from _row_boxes(
-                    key, _TARGETS, own << 32, targets.take(chosen), (labels[chosen], block.places[chosen])
-                )
+            for number, chosen in grouped(job.grid.user_block(labels)):
+                columns = (labels[chosen], block.places[chosen])
+                yield from _row_boxes(attack * blocks + number, _TARGETS, own << 32, targets.take(chosen), columns)
 
 
 def _row_boxes(
     key: int, side: int, part: int, rows: KeyedRows, columns: tuple[NDArray[np.int64], ...]
 ) -> Iterator[Box]:
     """Rows and what stands beside each of them, cut so that they fit boxes."""
-    for number, begin, end in pieces(key, side, part, rows.offsets, 16):
+    for number, begin, end in pieces(part, rows.offsets, 16):
         run = slice(rows.offsets[begin], rows.offsets[end])
         term = None if rows.term is None else rows.term[begin:end]
         offsets = rows.offsets[begin : end + 1] - rows.offsets[begin]
@@ -177,8 +168,8 @@ def _asked(boxes: Sequence[Box]) -> Asked:
 def _units(rows: DataFrame, job: Job) -> list[Units]:
     """Choose the unit of every model's scores from the largest weights of all blocks."""
     extents = [Extent() for _ in job.models]
-    for row in rows.where(f"side = {_EXTENT}").collect():
-        extents[row["key"]] = extents[row["key"]].merge(Extent(*pickle.loads(bytes(row["payload"]))))
+    for box in received(rows.where(f"side = {_EXTENT}")):
+        extents[box.key] = extents[box.key].merge(box.arrays[0])
     return [extent.units() for extent in extents]
 
 
@@ -187,22 +178,23 @@ def _with_own_scores(rows: DataFrame, users: DataFrame, job: Job, units: list[Un
 
     Where people are as they are, a block has both at hand. Exchanged targets must go to the block of their person.
     """
-    here = rows.mapInArrow(in_boxes(partial(_owned_here, job=job, units=units)), SCHEMA)
-    attacks = [[a for a in job.attacks_of(model) if job.specs[a].shuffled] for model in range(len(job.models))]
-    if not any(attacks):
+    here = mapped(rows, _owned_here, job=job, units=units)
+    blocks, shuffled = job.grid.user_blocks, [attack for attack, spec in enumerate(job.specs) if spec.shuffled]
+    if not shuffled:
         return here
-    blocks = job.grid.user_blocks
-    places = f"element_at({_sql_arrays(attacks)}, cast(key div {blocks} as int) + 1)"
-    candidates = replicated(users, f"transform({places}, a -> a * {blocks} + key % {blocks})")
-    listed = ", ".join(str(attack) for row in attacks for attack in row)
+    listed = ", ".join(map(str, shuffled))
     wanted = rows.where(f"side = {_TARGETS} and key div {blocks} in ({listed})")
-    met = gathered(candidates.unionByName(wanted), len(job.specs) * blocks)
-    return here.unionByName(met.mapInArrow(in_boxes(partial(_owned, job=job, units=units)), SCHEMA))
+    met = gathered(_beside(users, job, shuffled).unionByName(wanted), len(job.specs) * blocks)
+    return here.unionByName(mapped(met, _owned, job=job, units=units))
 
 
-def _sql_arrays(lists: Sequence[Sequence[int]]) -> str:
-    inner = ", ".join("array(" + ", ".join(f"{number}L" for number in row) + ")" for row in lists)
-    return f"array({inner})"
+def _beside(users: DataFrame, job: Job, attacks: Sequence[int]) -> DataFrame:
+    """Users of (model, block) for every one of some attacks by that model: keys (attack, block)."""
+    blocks = job.grid.user_blocks
+    of_model = [[attack for attack in job.attacks_of(model) if attack in attacks] for model in range(len(job.models))]
+    lists = ", ".join("array(" + ", ".join(f"{attack}L" for attack in mine) + ")" for mine in of_model)
+    mine = f"element_at(array({lists}), cast(key div {blocks} as int) + 1)"
+    return replicated(users, f"transform({mine}, a -> a * {blocks} + key % {blocks})")
 
 
 def _owned_here(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
@@ -236,13 +228,10 @@ def _own_boxes(
     if not np.array_equal(labels, users.people):
         raise AssertionError("Every person of a block has one target.")
     genuine = own_scores(users.rows, targets, units[job.model_of(attack)])
-    home = job.grid.target_block(labels)
-    for number in np.unique(home):
-        chosen = np.flatnonzero(home == number)
+    for number, chosen in grouped(job.grid.target_block(labels)):
         columns = (labels[chosen], genuine[chosen])
-        yield from _row_boxes(
-            attack * job.grid.target_blocks + int(number), _TARGETS, block << 32, targets.take(chosen), columns
-        )
+        key = attack * job.grid.target_blocks + number
+        yield from _row_boxes(key, _TARGETS, block << 32, targets.take(chosen), columns)
     pilot = np.flatnonzero(places < job.pilot)
     if pilot.size:
         yield from _row_boxes(attack, _PILOT, block << 32, targets.take(pilot), (labels[pilot], genuine[pilot]))
@@ -250,29 +239,20 @@ def _own_boxes(
 
 def _scales(users: DataFrame, owned: DataFrame, job: Job, units: list[Units]) -> list[Scale]:
     """Find the frequent values of every attack's scores from the pilot's targets against everybody."""
-    mine = [units[job.model_of(attack)] for attack in range(len(job.specs))]
+    blocks, everyone = job.grid.user_blocks, range(len(job.specs))
     short = [job.short(spec.matcher) for spec in job.specs]
-    plain = [Scale.short(unit) if one else Scale.plain(unit) for unit, one in zip(mine, short, strict=True)]
+    scales = [(Scale.short if short[attack] else Scale.plain)(units[job.model_of(attack)]) for attack in everyone]
     if not job.pilot or all(short):
-        return plain
-    blocks = job.grid.user_blocks
-    attacks = [job.attacks_of(model) for model in range(len(job.models))]
-    places = f"element_at({_sql_arrays(attacks)}, cast(key div {blocks} as int) + 1)"
-    candidates = replicated(users, f"transform({places}, a -> a * {blocks} + key % {blocks})")
-    asked = replicated(
+        return scales
+    pilot = replicated(
         owned.where(f"side = {_PILOT}"), f"transform(sequence(0, {blocks - 1}), b -> key * {blocks} + b)"
     )
-    cells = gathered(candidates.unionByName(asked), len(job.specs) * blocks).mapInArrow(
-        in_boxes(partial(_pilot_cell, job=job, units=units)), SCHEMA
-    )
-    rows = gathered(cells, len(job.specs)).mapInArrow(
-        partial(_pilot_atoms, job=job, units=units), "attack int, atoms binary, level int"
-    )
-    found = {row["attack"]: (np.frombuffer(bytes(row["atoms"]), np.int64), row["level"]) for row in rows.collect()}
-    return [
-        scale if one else Scale(scale.units, *found[attack])
-        for attack, (scale, one) in enumerate(zip(plain, short, strict=True))
-    ]
+    met = gathered(_beside(users, job, everyone).unionByName(pilot), len(job.specs) * blocks)
+    tried = gathered(mapped(met, _pilot_cell, job=job, units=units), len(job.specs))
+    for box in received(mapped(tried, _pilot_scale, job=job, units=units)):
+        if not short[box.key]:
+            (scales[box.key],) = box.arrays
+    return scales
 
 
 def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
@@ -285,16 +265,12 @@ def _pilot_cell(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Unit
     yield Box(attack, 0, block, (pilot_cell(users, _asked(asked), units[job.model_of(attack)]),))
 
 
-def _pilot_atoms(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[pa.RecordBatch]:
+def _pilot_scale(batches: Iterable[pa.RecordBatch], *, job: Job, units: list[Units]) -> Iterator[Box]:
     boxes = list(in_order(opened(batches)))
-    if not boxes:
-        return
-    attack = boxes[0].key
-    scale = scale_of(units[job.model_of(attack)], [box.arrays[0] for box in boxes], job.max_values)
-    columns = (attack, pa.int32()), (scale.atoms.tobytes(), pa.binary()), (scale.level, pa.int32())
-    yield pa.RecordBatch.from_arrays(
-        [pa.array([value], kind) for value, kind in columns], names=["attack", "atoms", "level"]
-    )
+    if boxes:
+        attack = boxes[0].key
+        scale = scale_of(units[job.model_of(attack)], [box.arrays[0] for box in boxes], job.max_values)
+        yield Box(attack, 0, 0, (scale,))
 
 
 def _cells(users: DataFrame, owned: DataFrame, job: Job, scales: list[Scale]) -> DataFrame:
@@ -310,7 +286,7 @@ def _cells(users: DataFrame, owned: DataFrame, job: Job, scales: list[Scale]) ->
         f"transform(sequence(0, {blocks - 1}), i -> ({model} * {blocks} + i) * {splits} + key % {splits})",
     )
     met = gathered(candidates.unionByName(asked), len(job.models) * blocks * splits)
-    return met.mapInArrow(in_boxes(partial(_cell, job=job, scales=scales)), SCHEMA)
+    return mapped(met, _cell, job=job, scales=scales)
 
 
 def _cell(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[Box]:
@@ -336,13 +312,8 @@ def _cell(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -
 def _measured(cells: DataFrame, job: Job, scales: list[Scale]) -> DataFrame:
     """Merge results of targets over user blocks, then measure every attack in one task."""
     splits, attacks = job.grid.target_blocks, len(job.specs)
-    merged = gathered(cells, attacks * (splits + 1)).mapInArrow(
-        in_boxes(partial(_merge_boxes, job=job, scales=scales)), SCHEMA
-    )
-    return gathered(merged, attacks).mapInArrow(
-        partial(_measure_boxes, job=job, scales=scales),
-        "attack int, seconds double, measures binary",
-    )
+    merged = mapped(gathered(cells, attacks * (splits + 1)), _merge_boxes, job=job, scales=scales)
+    return mapped(gathered(merged, attacks), _measure_boxes, job=job, scales=scales)
 
 
 def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[Box]:
@@ -366,22 +337,11 @@ def _merge_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Sc
         yield Box(attack, 1, split, (merge_users(held, scales[attack].units.tolerance),))
 
 
-def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[pa.RecordBatch]:
+def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[Scale]) -> Iterator[Box]:
     """Everything of one attack, as one machine would have it, measured by the same function."""
     boxes = list(in_order(opened(batches)))
-    if not boxes:
-        return
-    attack = boxes[0].key
-    law, seconds = boxes[0].arrays
-    results = [box.arrays[0] for box in boxes[1:]]
-    measures = measure_outcome(
-        outcome(scales[attack], results, law), users=job.people, seed=job.seed, replicates=job.replicates
-    )
-    yield pa.RecordBatch.from_arrays(
-        [
-            pa.array([attack], pa.int32()),
-            pa.array([seconds], pa.float64()),
-            pa.array([pickle.dumps(measures, protocol=5)], pa.binary()),
-        ],
-        names=["attack", "seconds", "measures"],
-    )
+    if boxes:
+        attack, (law, seconds) = boxes[0].key, boxes[0].arrays
+        found = outcome(scales[attack], [box.arrays[0] for box in boxes[1:]], law)
+        measures = measure_outcome(found, users=job.people, seed=job.seed, replicates=job.replicates)
+        yield Box(attack, 0, 0, (measures, seconds))

@@ -12,7 +12,7 @@ import bisect
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,11 @@ from entropie.data.encode import as_numbers
 from entropie.data.filter import user_hashes
 from entropie.data.times import TickFacts
 from entropie.data.traces import Traces
-from entropie.engine.spark.blocks import pieces
+from entropie.engine.spark.blocks import grouped, joined, people_boxes, pieces
 from entropie.engine.spark.boxes import Box, opened
+from entropie.engine.spark.statistics import Facts
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
+from entropie.request import SplitRule
 
 __all__ = [
     "ACCOUNT",
@@ -51,14 +53,11 @@ __all__ = [
     "Settling",
     "dealt",
     "hashes_in",
-    "names_of",
+    "named",
     "some_ids",
 ]
 
-PEOPLE = "user int, items array<int>, seconds array<bigint>"
-"""Columns of people: code, item codes in order of time, seconds since the epoch or null."""
-
-ACCOUNT, DIGEST, FACTS, EVENTS, IDS, USERS, ITEMS, TRACES, NAMES = range(9)
+ACCOUNT, DIGEST, FACTS, EVENTS, IDS, USERS, ITEMS, TRACES, NAMES, PEOPLE = range(10)
 """What a box holds: the sides of all boxes here."""
 
 FILE_BITS = 40
@@ -68,7 +67,6 @@ HASH_BITS = 16
 """How much of a hash the counts for a sample go by."""
 
 _SAMPLED_IDS = 256  # of a home, to cut ids into ranges by
-_BATCH_EVENTS = 1 << 17
 
 
 def dealt(
@@ -83,18 +81,16 @@ def dealt(
     user_ids, user = _distinct(users)
     item_ids, item = _distinct(items)
     home = _homes(user_ids, homes)
-    people, people_ends = _grouped(home, homes)
+    people = dict(grouped(home))
     place = np.empty(home.size, np.uint32)
-    place[people] = np.arange(home.size) - people_ends[home[people]]
-    events, ends = _grouped(home[user], homes)
-    for number in range(homes):
-        mine = events[ends[number] : ends[number + 1]]
-        if mine.size:
-            own = user_ids.take(from_numpy(people[people_ends[number] : people_ends[number + 1]]))
-            used, item_place = np.unique(item[mine], return_inverse=True)
-            columns = (own, place[user[mine]], item_ids.take(from_numpy(used)), item_place.astype(np.uint32))
-            when = ticks[mine] if ticks.size else ticks
-            yield Box(number, EVENTS, int(rows[mine[0]]), (*columns, when, rows[mine], tuple(files)))
+    for mine in people.values():
+        place[mine] = np.arange(mine.size, dtype=np.uint32)
+    for number, mine in grouped(home[user]):
+        used, item_place = np.unique(item[mine], return_inverse=True)
+        own, things = user_ids.take(from_numpy(people[number])), item_ids.take(from_numpy(used))
+        when = ticks[mine] if ticks.size else ticks
+        columns = (own, place[user[mine]], things, item_place.astype(np.uint32), when, rows[mine], tuple(files))
+        yield Box(number, EVENTS, int(rows[mine[0]]), columns)
 
 
 def _distinct(ids: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
@@ -110,12 +106,6 @@ def _homes(ids: pa.Array, homes: int) -> NDArray[np.uint16 | np.uint32]:
     else:
         hashes = (values_of(ids).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
     return (hashes % np.uint64(homes)).astype(kind)
-
-
-def _grouped(keys: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of each key one after the other, and where those of key k begin."""
-    ends = np.concatenate(([0], np.cumsum(np.bincount(keys, minlength=count))))
-    return np.argsort(keys, kind="stable"), ends
 
 
 def _joined(parts: Sequence[tuple[pa.Array, NDArray[np.uint32]]]) -> tuple[pa.Array, NDArray[np.uint32]]:
@@ -210,7 +200,7 @@ class Settling:
         )
         yield Box(home, FACTS, 0, (facts,))
         yield Box(home, IDS, 0, (user_ids, item_ids, hashes))
-        for _, begin, end in pieces(0, 0, 0, offsets, 20 if self.timed else 4):
+        for _, begin, end in pieces(0, offsets, 20 if self.timed else 4):
             run = slice(offsets[begin], offsets[end])
             columns = (items[run], ticks[run] if self.timed else None, None if runs is None else runs[run])
             yield Box(home, TRACES, begin, (offsets[begin : end + 1] - offsets[begin], *columns))
@@ -290,11 +280,8 @@ class Order:
         else:
             values = values_of(keys)
             part = np.searchsorted(np.array(self.bounds, values.dtype), values, side="right")
-        order, ends = _grouped(part, self.ranges)
-        for number in range(self.ranges):
-            mine = order[ends[number] : ends[number + 1]]
-            if mine.size:
-                yield Box(self.first + number, side, home, (ids.take(from_numpy(mine)), places[mine], numbers[mine]))
+        for number, mine in grouped(part):
+            yield Box(self.first + number, side, home, (ids.take(from_numpy(mine)), places[mine], numbers[mine]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,55 +458,35 @@ class Coding:
             coded = coded[np.lexsort((coded, runs))]
         traces = Traces(offsets, coded, 2**32, None if self.per_second is None else ticks)
         stays = np.flatnonzero(codes >= 0)
-        order, ends = _grouped(block[stays], self.blocks)
-        for number in np.unique(block[stays]):
-            people = stays[order[ends[number] : ends[number + 1]]]
+        for number, chosen in grouped(block[stays]):
+            people = stays[chosen]
             mine = traces.take(people)
-            yield Box(int(number), 0, int(codes[people].min()), (codes[people], mine.offsets, mine.items, mine.times))
+            yield Box(number, 0, int(codes[people].min()), (codes[people], mine.offsets, mine.items, mine.times))
 
 
 @dataclass(frozen=True)
 class Gathering:
-    """A task: the people of a block in order of their codes, a row each."""
+    """A task: the people of a block in order of their codes, in boxes; and what they add to the facts of everybody."""
 
     per_second: int | None
-    batch_events: int = _BATCH_EVENTS
+    rule: SplitRule
+    users: int
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
         """Gather one block."""
-        parts = [box.arrays for box in opened(batches)]
-        if not parts:
+        boxes = list(opened(batches))
+        if not boxes:
             return
-        codes = np.concatenate([part[0] for part in parts])
-        lengths = np.concatenate([np.diff(part[1]) for part in parts])
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        times = None
-        if self.per_second is not None:
-            times = np.floor_divide(np.concatenate([part[3] for part in parts]), self.per_second)
-        order = np.argsort(codes)
-        people = Traces(offsets, np.concatenate([part[2] for part in parts]), 2**32, times).take(order)
-        codes = codes[order].astype(np.int32)
-        begin = 0
-        while begin < codes.size:
-            limit = people.offsets[begin] + self.batch_events
-            end = max(begin + 1, int(np.searchsorted(people.offsets, limit, side="right")) - 1)
-            yield _rows(codes[begin:end], people, begin, end)
-            begin = end
+        codes, people = joined([box.arrays for box in boxes])
+        if people.times is not None and self.per_second is not None:
+            people = replace(people, times=people.times // self.per_second)
+        yield Box(boxes[0].key, FACTS, 0, Facts.part(codes, people, self.rule, self.users))
+        yield from people_boxes(boxes[0].key, PEOPLE, codes, people)
 
 
-def _rows(codes: NDArray[np.int32], people: Traces, begin: int, end: int) -> pa.RecordBatch:
-    run = slice(people.offsets[begin], people.offsets[end])
-    ends = from_numpy((people.offsets[begin : end + 1] - people.offsets[begin]).astype(np.int32))
-    items = pa.ListArray.from_arrays(ends, from_numpy(people.items[run].view(np.int32)))
-    seconds = pa.nulls(codes.size, pa.list_(pa.int64()))
-    if people.times is not None:
-        seconds = pa.ListArray.from_arrays(ends, from_numpy(people.times[run]))
-    return pa.RecordBatch.from_arrays([from_numpy(codes), items, seconds], names=["user", "items", "seconds"])
-
-
-def names_of(batches: Iterable[pa.RecordBatch], *, before: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """A task: codes and names of items."""
+def named(batches: Iterable[pa.RecordBatch], *, before: Sequence[int], codes: NDArray[np.int64]) -> Iterator[Box]:
+    """A task: the names of some items."""
     for box in opened(batches):
-        names = box.arrays[0]
-        codes = before[box.part] + np.arange(len(names), dtype=np.int64)
-        yield pa.RecordBatch.from_arrays([from_numpy(codes), names], names=["code", "name"])
+        (names,) = box.arrays
+        mine = codes[(codes >= before[box.part]) & (codes < before[box.part] + len(names))]
+        yield Box(0, NAMES, box.part, (mine, names.take(from_numpy(mine - before[box.part]))))

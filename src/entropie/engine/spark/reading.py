@@ -20,7 +20,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.rules import Rules
 from entropie.data.tables import Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.times import TimeFormat
-from entropie.engine.spark.boxes import SCHEMA, Box, in_boxes
+from entropie.engine.spark.boxes import Box, mapped
 from entropie.engine.spark.people import ACCOUNT, DIGEST, FILE_BITS, dealt
 from entropie.engine.spark.session import SAME_PATH, failures
 from entropie.errors import InvalidInput, InvalidParameter
@@ -155,7 +155,7 @@ def _from_files(spark: SparkSession, opened: Opened) -> Rows:
     job = _ReadParts(table, chosen, opened.rules(time), parts, digests, homes, patient=len(files) > 1)
     tasks = len(parts) + len(digests)
     with failures(spark):
-        boxes = spark.range(0, tasks, 1, tasks).mapInArrow(in_boxes(job), SCHEMA)
+        boxes = mapped(spark.range(0, tasks, 1, tasks), job)
     return Rows(opened, time, boxes, homes)
 
 
@@ -187,7 +187,7 @@ def _from_frame(opened: Opened, frame: DataFrame, order: str | None) -> Rows:
         schema = normal_schema(opened.table, chosen)
         homes = _homes(_size_of(picked), 4 * parallelism(spark))
         job = _JudgeRows(opened.table.name, chosen, schema, opened.rules(time), homes)
-        boxes = picked.mapInArrow(in_boxes(job), SCHEMA)
+        boxes = mapped(picked, job)
     return Rows(opened, time, boxes, homes)
 
 

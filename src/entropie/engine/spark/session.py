@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropie import errors
+from entropie.engine.spark.scratch import own_folders
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 
 if TYPE_CHECKING:
@@ -72,12 +73,12 @@ def java_version() -> int | None:
     return int(match[1]) if match else None
 
 
-def settings(
-    master: str, *, cores: int | None = None, memory: str | None = None, name: str = "entropie", ui: bool = False
-) -> dict[str, str]:
+def settings(master: str, cores: int | None = None, memory: str | None = None) -> dict[str, str]:
     """The settings of a session: one core for each task, Arrow, no noise, and everything on loopback where it can be.
 
-    `cores` are those of all machines together; `memory` is that of each machine, such as 4g.
+    `cores` are those of all machines together; `memory` is that of each machine, such as 4g. What is written to disk is
+    encrypted, and what goes over the network too where Spark can agree on a key by itself: the machines of a standalone
+    cluster must be told one.
     """
     if not _MASTER.fullmatch(master):
         raise InvalidParameter.of("master", "such as spark://host:7077, local[4], yarn or k8s://https://host", master)
@@ -88,13 +89,15 @@ def settings(
     local = master.startswith("local") and not master.startswith("local-cluster")
     chosen = {
         "spark.master": f"local[{cores}]" if local and cores is not None else master,
-        "spark.app.name": name,
+        "spark.app.name": "entropie",
         "spark.task.cpus": "1",
-        "spark.ui.enabled": str(ui).lower(),
+        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.master.rest.enabled": "false",
+        "spark.io.encryption.enabled": "true",
         "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "entropie.engine.spark.daemon",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }
@@ -104,6 +107,8 @@ def settings(
         chosen["spark.cores.max"] = str(cores)
     elif cores is not None and not local:
         chosen |= {"spark.executor.cores": "1", "spark.executor.instances": str(cores)}
+    if local or master.startswith(("yarn", "k8s")):
+        chosen |= {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
     if _LOOPBACK.fullmatch(master):
         chosen |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     else:
@@ -114,13 +119,13 @@ def settings(
     return chosen
 
 
-def connect(
-    master: str, *, cores: int | None = None, memory: str | None = None, name: str = "entropie", ui: bool = False
-) -> SparkSession:
+def connect(master: str, cores: int | None = None, memory: str | None = None) -> SparkSession:
     """Start a session, or say in one sentence why there is none; arguments as for `settings`."""
-    chosen = settings(master, cores=cores, memory=memory, name=name, ui=ui)
+    chosen = settings(master, cores, memory)
     require()
     _check_master(master)
+    chosen["spark.local.dir"] = own_folders()
+    os.environ.pop("SPARK_LOCAL_DIRS", None)  # which would come before the setting
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if _LOOPBACK.fullmatch(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -1,12 +1,9 @@
-"""What matchers must know of everybody, gathered from blocks of people: whole numbers that add up in any order."""
+"""What is known of everybody, gathered from people and from blocks of them: whole numbers that add up in any order."""
 
 from __future__ import annotations
 
-import itertools
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,31 +14,32 @@ from entropie.attack.features import item_counts
 from entropie.attack.matchers import Pass, Population, Trained, matcher
 from entropie.attack.matchers.contract import usual_length
 from entropie.data.traces import Traces
-from entropie.engine.spark.blocks import Block, opened_block, people_boxes, split_block, traces_of
-from entropie.engine.spark.boxes import SCHEMA, Box, gathered, in_boxes, in_order, opened
+from entropie.engine.spark.blocks import (
+    Block,
+    added,
+    dense,
+    grouped,
+    opened_block,
+    people_boxes,
+    split_block,
+    split_people,
+    trained_on,
+)
+from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.plans import Kept
 from entropie.plan.attacks import Histogram, Training
 from entropie.plan.grid import Bins
-from entropie.plan.plan import Counts
+from entropie.plan.plan import Counts, Plan
 from entropie.request import SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "Facts",
-    "ItemTotals",
-    "Model",
-    "Populations",
-    "begun",
-    "block_boxes",
-    "facts_of",
-    "item_totals",
-    "populations",
-]
+    from entropie.engine.spark.encoding import Ingested
 
-_BIN, _TRAIN, _TARGET, _WHOLE, _DROPPED = range(5)
-_ATTACKED = -1
+__all__ = ["Facts", "Items", "Model", "Populations", "begun", "block_boxes", "populations"]
+
+_FACTS, _PEOPLE, _SUMS = 0, 1, 3
 _PARTS_HELD = 16  # parts of blocks that a task holds before it merges them
 
 Model = tuple[str, Training]
@@ -62,171 +60,103 @@ class Facts:
         return self.counts.people
 
     @property
-    def target_lengths(self) -> Histogram:
-        """Numbers of events to attack, and how many people have each."""
-        return self.counts.target
-
-    @property
     def events(self) -> int:
         """Events of the people who are attacked, training and target together."""
         lengths, people = self.whole_lengths
         return int((lengths * people).sum())
 
+    @staticmethod
+    def part(people: NDArray[np.int64], traces: Traces, rule: SplitRule, users: int) -> tuple[Any, ...]:
+        """What some people add: how many are excluded, histograms of lengths, bins along the codes."""
+        kept, *parts = split_block(people, traces, rule)
+        whole, train, target = (np.diff(part.offsets) for part in parts)
+        bins = added([(kept // Bins.width(users), np.ones_like(kept), train, target)])
+        lengths = (np.unique(part, return_counts=True) for part in (train, target, whole))
+        return (people.size - kept.size, *lengths, bins)
 
-def facts_of(people: DataFrame, rule: SplitRule, users: int) -> Facts:
-    """Count; the answer has a row per length and at most 65,536 bins of people."""
-    width = Bins.width(users)
-    rows = (
-        people.mapInArrow(partial(_fact_rows, rule=rule, width=width), "kind int, key long, a long, b long, c long")
-        .groupBy("kind", "key")
-        .sum("a", "b", "c")
-        .toArrow()
-    )
-    kind, key, a, b, c = (column.to_numpy().astype(np.int64) for column in rows.columns)
-
-    def table(wanted: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        chosen = np.flatnonzero(kind == wanted)
-        chosen = chosen[np.argsort(key[chosen])]
-        return key[chosen], a[chosen], b[chosen], c[chosen]
-
-    train, target, whole = ((lengths, people) for lengths, people, _, _ in map(table, (_TRAIN, _TARGET, _WHOLE)))
-    first, some, learned, attacked = table(_BIN)
-    counts = Counts(train, target, Bins(first * width, some, learned, attacked, users))
-    return Facts(counts, int(table(_DROPPED)[1].sum()), whole)
-
-
-def _fact_rows(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, width: int) -> Iterator[pa.RecordBatch]:
-    for people, traces in traces_of(batches):
-        kept, whole, train, target = split_block(people, traces, rule)
-        lengths = [np.diff(part.offsets) for part in (train, target, whole)]
-        bins, place = np.unique(kept // width, return_inverse=True)
-        sums = [np.bincount(place, part, bins.size).astype(np.int64) for part in lengths[:2]]
-        yield _fact_batch(_BIN, bins, np.bincount(place, minlength=bins.size), *sums)
-        for kind, part in zip((_TRAIN, _TARGET, _WHOLE), lengths, strict=True):
-            yield _fact_batch(kind, *np.unique(part, return_counts=True))
-        yield _fact_batch(_DROPPED, np.zeros(1, np.int64), np.array([people.size - kept.size]))
-
-
-def _fact_batch(kind: int, *columns: NDArray[np.int64]) -> pa.RecordBatch:
-    size = columns[0].size
-    padded = (*columns, *(np.zeros(size, np.int64) for _ in range(4 - len(columns))))
-    return pa.RecordBatch.from_arrays(
-        [pa.array(np.full(size, kind, np.int32)), *(pa.array(np.asarray(column, np.int64)) for column in padded)],
-        names=["kind", "key", "a", "b", "c"],
-    )
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Any, ...]], users: int) -> Facts:
+        """The facts of all `users` people from those of parts."""
+        dropped, *tables = zip(*parts, strict=True)
+        train, target, whole, (first, people, learned, asked) = map(added, tables)
+        bins = Bins(first * Bins.width(users), people, learned, asked, users)
+        return cls(Counts(train, target, bins), sum(dropped), whole)
 
 
 @dataclass(frozen=True, slots=True)
-class ItemTotals:
-    """How often everybody has each item: rows (item, training, events, holders), and the sums over items.
-
-    `training` is the place in `trainings`; -1 stands for the attacked events.
+class Items:
+    """How often everybody has each item: facts for each block of a plan of the items its people have (side 0), and the
+    sums over items.
     """
 
-    rows: DataFrame
-    trainings: tuple[Training, ...]
+    boxes: DataFrame
     events: dict[Training, int]
     holders: dict[Training, int]
 
-
-def item_totals(people: DataFrame, rule: SplitRule, trainings: Sequence[Training], kept: Kept) -> ItemTotals:
-    """Count items over all people, once for every training."""
-    counted = people.mapInArrow(
-        partial(_item_rows, rule=rule, trainings=tuple(trainings)), "item int, training int, events long, holders long"
-    )
-    from pyspark.sql import functions as sql
-
-    rows = counted.groupBy("item", "training").agg(
-        sql.sum("events").alias("events"), sql.sum("holders").alias("holders")
-    )
-    rows = kept.keep(rows)
-    sums = {
-        row["training"]: (row["events"], row["holders"])
-        for row in rows.groupBy("training")
-        .agg(sql.sum("events").alias("events"), sql.sum("holders").alias("holders"))
-        .collect()
-    }
-    return ItemTotals(
-        rows,
-        tuple(trainings),
-        {training: sums[place][0] for place, training in enumerate(trainings)},
-        {training: sums[place][1] for place, training in enumerate(trainings)},
-    )
-
-
-def _item_rows(
-    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, trainings: tuple[Training, ...]
-) -> Iterator[pa.RecordBatch]:
-    for people, traces in traces_of(batches):
-        kept, _, train, target = split_block(people, traces, rule)
-        if kept.size == 0:
-            continue
-        nobody = np.empty(0, np.int64)
-        block = Block(kept, train, target, np.empty(0, np.uint32), {}, nobody, nobody, nobody)
-        for place, training in ((_ATTACKED, "target"), *enumerate(trainings)):
-            dense, codes = _dense(block.training(training))
-            items, events, holders = item_counts(dense)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(codes[items].astype(np.int32)),
-                    pa.array(np.full(items.size, place, np.int32)),
-                    pa.array(events.astype(np.int64)),
-                    pa.array(holders.astype(np.int64)),
-                ],
-                names=["item", "training", "events", "holders"],
-            )
-
-
-def _dense(traces: Traces) -> tuple[Traces, NDArray[np.int64]]:
-    """Number the items that occur, in their order; returns the codes behind the numbers."""
-    codes, local = np.unique(traces.items, return_inverse=True)
-    dense = Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times)
-    return dense, codes.astype(np.int64)
-
-
-def block_boxes(people: DataFrame, totals: ItemTotals, rule: SplitRule, bounds: Sequence[int]) -> DataFrame:
-    """Boxes of each block: the facts of its items (side 0) and its people (side 1)."""
-    needed = people.mapInArrow(partial(_needed_items, rule=rule, bounds=bounds), "block int, item int")
-    facts = needed.join(totals.rows, "item").mapInArrow(
-        in_boxes(partial(_packed_facts, trainings=totals.trainings)), SCHEMA
-    )
-    persons = people.mapInArrow(in_boxes(partial(people_boxes, bounds=bounds, rule=rule, side=1)), SCHEMA)
-    return facts.unionByName(persons)
-
-
-def _needed_items(
-    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, bounds: Sequence[int]
-) -> Iterator[pa.RecordBatch]:
-    for people, traces in traces_of(batches):
-        kept, whole, _, _ = split_block(people, traces, rule)
-        block = np.repeat(np.searchsorted(bounds, kept, side="right") - 1, np.diff(whole.offsets))
-        pairs = np.unique((block.astype(np.int64) << 32) | whole.items.astype(np.int64))
-        yield pa.RecordBatch.from_arrays(
-            [pa.array((pairs >> 32).astype(np.int32)), pa.array((pairs & 0xFFFFFFFF).astype(np.int32))],
-            names=["block", "item"],
+    @classmethod
+    def of(cls, people: DataFrame, rule: SplitRule, plan: Plan, ranges: int, kept: Kept) -> Items:
+        """Count items over all people, once for every training, in ranges of items."""
+        names: tuple[Any, ...] = ("attacked", *plan.trainings)
+        sent = mapped(people, _item_boxes, rule=rule, names=names, bounds=plan.grid.users, ranges=ranges)
+        boxes = kept.keep(mapped(gathered(sent, ranges), _item_facts, names=names))
+        sums = [box.arrays for box in received(boxes.where(f"side = {_SUMS}"))]
+        events, holders = (
+            {name: sum(part[place][column] for part in sums) for place, name in enumerate(names)} for column in (0, 1)
         )
+        return cls(boxes.where(f"side = {_FACTS}"), events, holders)
 
 
-def _packed_facts(batches: Iterable[pa.RecordBatch], *, trainings: tuple[Training, ...]) -> Iterator[Box]:
-    from pyspark import TaskContext
+def _item_boxes(
+    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, names: Sequence[Any], bounds: Sequence[int], ranges: int
+) -> Iterator[Box]:
+    """Counts of items (side: the place of the training), and which block needs which (side -1), to ranges of items."""
+    for kept, whole, train, target in split_people(batches, rule):
+        part = int(kept[0])
+        for place, name in enumerate(names):
+            mine, codes = dense(trained_on(train, target, "target" if name == "attacked" else name))
+            items, events, holders = item_counts(mine)
+            items = codes[items].astype(np.int64)
+            for number, chosen in grouped(items % ranges):
+                yield Box(number, place, part, (items[chosen], events[chosen], holders[chosen]))
+        block = np.repeat(np.searchsorted(bounds, kept, side="right") - 1, np.diff(whole.offsets))
+        pairs = np.unique((block.astype(np.int64) << 32) | whole.items)
+        for number, chosen in grouped((pairs & 0xFFFFFFFF) % ranges):
+            yield Box(number, -1, part, (pairs[chosen],))
 
-    context = TaskContext.get()
-    assert context is not None
-    for number, batch in enumerate(batches):
-        columns = {name: batch.column(name).to_numpy() for name in ("block", "item", "training", "events", "holders")}
-        owners = (columns["block"].astype(np.int64) << 32) | (columns["training"].astype(np.int64) + 1)
-        order = np.argsort(owners, kind="stable")
-        bounds = np.flatnonzero(np.concatenate(([True], np.diff(owners[order]) > 0, [True])))
-        for begin, end in itertools.pairwise(bounds):
-            rows = order[begin:end]
-            place = int(columns["training"][rows[0]])
-            training = "attacked" if place == _ATTACKED else trainings[place]
-            yield Box(
-                int(columns["block"][rows[0]]),
-                0,
-                (context.partitionId() << 32) + number,
-                (training, *(columns[name][rows].astype(np.int64) for name in ("item", "events", "holders"))),
-            )
+
+def _item_facts(batches: Iterable[pa.RecordBatch], *, names: Sequence[Any]) -> Iterator[Box]:
+    """Add up the counts of a range of items; every block is told those of its items, the driver the sums."""
+    wanted: list[NDArray[np.int64]] = []
+    counted: list[list[Any]] = [[(np.empty(0, np.int64),) * 3] for _ in names]
+    key = -1
+    for box in opened(batches):
+        key = box.key
+        if box.side < 0:
+            wanted.append(box.arrays[0])
+        else:
+            counted[box.side].append(box.arrays)
+    if key < 0:
+        return
+    tables = [added(parts) for parts in counted]
+    yield Box(0, _SUMS, key, tuple((int(events.sum()), int(holders.sum())) for _, events, holders in tables))
+    pairs = np.unique(np.concatenate(wanted))
+    for block, chosen in grouped(pairs >> 32):
+        needed = pairs[chosen] & 0xFFFFFFFF
+        for place, (name, table) in enumerate(zip(names, tables, strict=True)):
+            rows = np.flatnonzero(np.isin(table[0], needed, assume_unique=True))
+            if rows.size:
+                yield Box(block, _FACTS, key * len(names) + place, (name, *(column[rows] for column in table)))
+
+
+def block_boxes(people: DataFrame, items: Items, rule: SplitRule, plan: Plan) -> DataFrame:
+    """Boxes of each block: the facts of its items (side 0) and its people (side 1)."""
+    return items.boxes.unionByName(mapped(people, _people_of_blocks, rule=rule, bounds=plan.grid.users))
+
+
+def _people_of_blocks(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, bounds: Sequence[int]) -> Iterator[Box]:
+    for kept, whole, _, _ in split_people(batches, rule):
+        for number, chosen in grouped(np.searchsorted(bounds, kept, side="right") - 1):
+            yield from people_boxes(number, _PEOPLE, kept[chosen], whole.take(chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,47 +166,41 @@ class Populations:
     users: int
     known: Mapping[Model, Population]
 
-    def of(self, name: str, block: Block, training: Training) -> Population:
+    def of(self, model: Model, block: Block) -> Population:
         """What the matcher must know of everybody to build this block's rows."""
-        facts = block.facts[training]
-        return replace(self.known[name, training], holders=facts.holders, events=facts.events)
+        facts = block.facts[model[1]]
+        return replace(self.known[model], holders=facts.holders, events=facts.events)
 
     def asking(self) -> tuple[Model, ...]:
         """The models that need a further pass over the blocks."""
         return tuple(model for model, known in self.known.items() if matcher(model[0]).next_pass(known) is not None)
 
+    def next_pass(self, model: Model) -> Pass:
+        """What a model that asks does next."""
+        step = matcher(model[0]).next_pass(self.known[model])
+        assert step is not None
+        return step
+
     def settled(self, settings: Mapping[Model, Any]) -> Populations:
         """The same with what a pass has settled."""
-        return replace(
-            self,
-            known={
-                model: replace(known, settings=settings[model]) if model in settings else known
-                for model, known in self.known.items()
-            },
-        )
+        known = {model: replace(self.known[model], settings=settled) for model, settled in settings.items()}
+        return replace(self, known={**self.known, **known})
 
 
 def populations(
-    blocks: DataFrame, rule: SplitRule, facts: Facts, totals: ItemTotals, wanted: Sequence[Model], *, timed: bool
+    blocks: DataFrame, rule: SplitRule, items: Items, people: Ingested, wanted: Sequence[Model]
 ) -> Populations:
     """Gather what the wanted models must know, in as many passes over the blocks as they ask for."""
-    found = begun(facts.people, usual_length(*facts.target_lengths), totals.holders, totals.events, wanted, timed)
+    found = begun(people.counted.counts, items.holders, items.events, wanted, people.timed)
     while asking := found.asking():
-        sent = blocks.mapInArrow(
-            in_boxes(partial(_in_block, rule=rule, use=partial(_part_boxes, populations=found, asking=asking))), SCHEMA
-        )
-        rows = gathered(sent, len(asking)).mapInArrow(
-            partial(_settled_rows, populations=found, asking=asking), "model int, settings binary"
-        )
-        # Written by `_settled_rows`, a task of this very job.
-        settings = {asking[row["model"]]: pickle.loads(bytes(row["settings"])) for row in rows.collect()}
-        found = found.settled(settings)
+        sent = mapped(blocks, _part_boxes, rule=rule, populations=found, asking=asking)
+        settled = mapped(gathered(sent, len(asking)), _settled, populations=found, asking=asking)
+        found = found.settled({asking[box.key]: box.arrays[0] for box in received(settled)})
     return found
 
 
 def begun(
-    people: int,
-    usual: int,
+    counts: Counts,
     holders: Mapping[Training, int],
     events: Mapping[Training, int],
     wanted: Sequence[Model],
@@ -284,41 +208,30 @@ def begun(
 ) -> Populations:
     """What is known before any pass."""
     none = np.empty(0, np.int64)
-    return Populations(
-        people,
-        {
-            model: Population(people, timed, usual, none, none, holders[model[1]], events[model[1]])
-            for model in dict.fromkeys(wanted)
-        },
-    )
+    people, usual = counts.people, usual_length(*counts.target)
+    known = {
+        model: Population(people, timed, usual, none, none, holders[model[1]], events[model[1]])
+        for model in dict.fromkeys(wanted)
+    }
+    return Populations(people, known)
 
 
-def _in_block(
-    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, use: Callable[[Block], Iterable[Any]]
-) -> Iterator[Any]:
-    """Open the block of this partition and hand it on; empty partitions give nothing."""
-    block = opened_block(in_order(opened(batches)), rule)
-    if block is not None:
-        yield from use(block)
-
-
-def _pass(model: Model, populations: Populations) -> Pass:
-    step = matcher(model[0]).next_pass(populations.known[model])
-    assert step is not None
-    return step
-
-
-def _part_boxes(block: Block, *, populations: Populations, asking: tuple[Model, ...]) -> Iterator[Box]:
+def _part_boxes(
+    batches: Iterable[pa.RecordBatch], *, rule: SplitRule, populations: Populations, asking: tuple[Model, ...]
+) -> Iterator[Box]:
     """What a block sends to each model that asks."""
+    block = opened_block(in_order(opened(batches)), rule)
+    if block is None:
+        return
     for place, model in enumerate(asking):
         trained = Trained(block.training(model[1]), block.codes, block.people)
-        part = _pass(model, populations).part(trained, populations.of(model[0], block, model[1]))
+        part = populations.next_pass(model).part(trained, populations.of(model, block))
         yield Box(place, 0, int(block.people[0]), (part,))
 
 
-def _settled_rows(
+def _settled(
     batches: Iterable[pa.RecordBatch], *, populations: Populations, asking: tuple[Model, ...]
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Box]:
     """Merge the parts of one model and settle what follows from them."""
     parts: list[Any] = []
     place = -1
@@ -326,11 +239,7 @@ def _settled_rows(
         place = box.key
         parts.append(box.arrays[0])
         if len(parts) == _PARTS_HELD:
-            parts = [_pass(asking[place], populations).merge(parts)]
+            parts = [populations.next_pass(asking[place]).merge(parts)]
     if parts:
-        step = _pass(asking[place], populations)
-        settings = step.settle(step.merge(parts), populations.known[asking[place]])
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([place], pa.int32()), pa.array([pickle.dumps(settings, protocol=5)], pa.binary())],
-            names=["model", "settings"],
-        )
+        step = populations.next_pass(asking[place])
+        yield Box(place, 0, 0, (step.settle(step.merge(parts), populations.known[asking[place]]),))
