@@ -31,8 +31,9 @@ SIZES = (1_000, 6_000, 24_000)
 def priced(split: Split, items: int, on_cluster: bool) -> Any:
     """The price of a run on these people: the same request, their own counts."""
     from entropie.attack.features import item_rows
-    from entropie.plan.costs import Data, Machines, price
+    from entropie.plan.costs import price
     from entropie.plan.plan import Counts, plan_of
+    from entropie.plan.sizes import Data, Machines
     from entropie.request import Attackers, Request, Run, Source
 
     train, target = item_rows(split.train), item_rows(split.target)

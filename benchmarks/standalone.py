@@ -30,7 +30,7 @@ class Standalone:
         import pyspark
 
         self._home = Path(pyspark.__file__).parent
-        self._folder = folder
+        self.folder = folder
         self._memory = memory
         self._started = 0
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -54,7 +54,7 @@ class Standalone:
         """Start one more worker, and wait until the master knows it."""
         known = self._registered()
         name = f"worker{self._started}"
-        options = ("--cores", "1", "--memory", self._memory, "--work-dir", str(self._folder / name))
+        options = ("--cores", "1", "--memory", self._memory, "--work-dir", str(self.folder / name))
         self._start(name, "org.apache.spark.deploy.worker.Worker", "--webui-port", "0", *options, self.master)
         _awaited(lambda: self._registered() > known, self._log)
 
@@ -73,11 +73,12 @@ class Standalone:
 
     def _start(self, name: str, kind: str, *options: str) -> Path:
         self._started += 1
-        log = self._folder / f"{name}.log"
+        log = self.folder / f"{name}.log"
         environment = {
             **os.environ,
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(self.folder),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": "-Dspark.master.rest.enabled=false",
             "PYSPARK_PYTHON": sys.executable,

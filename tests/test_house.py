@@ -30,13 +30,12 @@ DOORS = {
 
 LONG_SIGNATURES: set[str] = set()
 OPEN_SIGNATURES: set[str] = set()
-LONG_MODULES = {"engine/spark/people.py", "plan/costs.py"}
+LONG_MODULES: set[str] = set()
 FORWARDING = {
     "data.simulation.simulate_file",
-    "engine.spark.session.connect",
     "paper.attacks.measured",
 }
-OTHER_PROGRESS = {"attack.scoring.Progress", "engine.pipeline.Advance"}
+OTHER_PROGRESS = {"attack.scoring.Progress"}
 OTHER_WORDS: set[str] = set()
 
 MODULES = {

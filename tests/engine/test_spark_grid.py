@@ -35,9 +35,10 @@ from entropie.engine.spark.boxes import Box, Boxing, opened
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures
 from entropie.plan.attacks import AttackSpec
-from entropie.plan.costs import Data, Machines, price
+from entropie.plan.costs import price
 from entropie.plan.grid import Grid
 from entropie.plan.plan import Counts, Plan, plan_of, workers_of
+from entropie.plan.sizes import Data, Machines
 from entropie.request import Attackers, Request, Run, Source, SplitRule
 
 HALVES = SplitRule("halves", "partial", None, None)

@@ -335,14 +335,34 @@ def frame_of(spark: SparkSession, rows: list[list[str]]) -> Any:
     ).repartition(3)
 
 
+PLANTED = "id-7cQv0ZrXw93kLmTb"
+
+
+def check_nothing_is_left_to_read(spark: SparkSession, cluster: Standalone) -> None:
+    """What Spark has written for the shuffles of people: nobody else can open it, and it holds no id."""
+    written = list(cluster.folder.glob("spark-*/executor-*/blockmgr-*/*/*"))
+    assert sum(path.stat().st_size for path in written) > 1000
+    assert not [path for path in written if PLANTED.encode() in path.read_bytes()]
+    own = [Path(folder) for folder in str(spark.conf.get("spark.local.dir")).split(",")]
+    assert {folder.stat().st_mode & 0o777 for folder in (*own, *cluster.folder.glob("spark-*/executor-*"))} == {0o700}
+    for path in (path for folder in own for path in folder.rglob("*") if path.is_file()):
+        assert PLANTED.encode() not in path.read_bytes()
+
+
 @pytest.mark.slow
-def test_a_frame_is_read_in_the_order_it_names(spark: SparkSession, tmp_path: Path) -> None:
-    rows = dirty_rows(5, ids="text", times="iso")
+def test_a_frame_is_read_in_the_order_it_names(spark: SparkSession, cluster: Standalone, tmp_path: Path) -> None:
+    """And the ids in it stay unreadable on disk: one is planted, and found in the boxes that tasks exchange."""
+    rows = [*dirty_rows(5, ids="text", times="iso"), ["a", PLANTED, "2020-02-03", "4"]]
     path = tmp_path / "events.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["user", "item", "time"], *(row[:3] for row in rows)])
     expected = local(path, max_dirty_share=1.0)
-    found = spread(spark, frame_of(spark, rows), order="place", max_dirty_share=1.0, partitions=2)
+    frame, options = frame_of(spark, rows), {"min_events": 0, "max_dirty_share": 1.0, "order": "place"}
+    people = ingest(spark, Request.of(frame, {**options, "engine": "spark", "partitions": 2}))
+    assert any(PLANTED.encode() in bytes(row["payload"]) for row in people.ranks.collect())
+    check_nothing_is_left_to_read(spark, cluster)
+    found = collected(people)
+    people.release()
     assert found.facts.pop("source") == "the DataFrame"
     assert found.facts.pop("sha256") is None
     del expected.facts["source"], expected.facts["sha256"]

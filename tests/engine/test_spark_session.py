@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from entropie import errors
 from entropie.data.tables import Piece
 from entropie.engine.spark import session
 from entropie.engine.spark.reading import plan_parts
+from entropie.engine.spark.scratch import claimed, sweep
 from entropie.engine.spark.session import SAME_PATH, failures, java_version, require, settings, translated
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, Unreachable
 
@@ -89,6 +92,31 @@ def test_a_session_elsewhere_is_left_where_it_is(master: str, monkeypatch: pytes
     assert first["spark.executorEnv.NUMBA_CACHE_DIR"] != second["spark.executorEnv.NUMBA_CACHE_DIR"]
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/shared/numba")
     assert settings(master)["spark.executorEnv.NUMBA_CACHE_DIR"] == "/shared/numba"
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://h:1", "yarn", "k8s://https://h"])
+def test_what_is_written_is_encrypted_and_what_is_sent_where_there_is_a_key(master: str) -> None:
+    found = settings(master)
+    assert found["spark.io.encryption.enabled"] == "true"
+    sent = [found.get(f"spark.{name}") for name in ("authenticate", "network.crypto.enabled")]
+    assert sent == ([None] * 2 if master.startswith("spark://") else ["true"] * 2)
+
+
+def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path: Path) -> None:
+    claim = f"import os; from pathlib import Path; from entropie.engine.spark.scratch import claimed; claimed(Path({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", f"{claim}; os._exit(9)"], check=False, timeout=60)
+    (dead,) = tmp_path.iterdir()
+    assert dead.stat().st_mode & 0o777 == 0o700
+    (dead / "blockmgr").mkdir()
+    (dead / "blockmgr" / "shuffle.data").write_text("an id")
+    mine = claimed(tmp_path)
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    (tmp_path / f"{mine.name}-link").symlink_to(elsewhere)
+    sweep(tmp_path)
+    assert set(tmp_path.iterdir()) == {mine, elsewhere, tmp_path / f"{mine.name}-link"}
+    subprocess.run([sys.executable, "-c", claim], check=True, timeout=60)  # ends by itself and leaves nothing
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_cores_and_memory_are_those_of_the_kind_of_master() -> None:

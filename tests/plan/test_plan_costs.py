@@ -15,18 +15,10 @@ from entropie.attack.scoring import law_size
 from entropie.errors import InvalidParameter, Unreachable
 from entropie.plan import costs
 from entropie.plan.attacks import AttackSpec
-from entropie.plan.costs import (
-    Data,
-    Machines,
-    Price,
-    Rates,
-    even_counts,
-    fewest_executors,
-    people_per_event,
-    price,
-)
+from entropie.plan.costs import Price, Rates, fewest_executors, price
 from entropie.plan.grid import Grid
 from entropie.plan.plan import Counts, Plan, plan_of
+from entropie.plan.sizes import Data, Machines, even_counts, people_per_event
 from entropie.request import Attackers, Request, Run, Source, SplitRule
 
 GB = 10**9

@@ -15,7 +15,8 @@ from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, json_option
 from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:
-    from entropie.plan.costs import Data, Machines, Price
+    from entropie.plan.costs import Price
+    from entropie.plan.sizes import Data, Machines
 
 _STAGES = {
     "read": ("reading", None),
@@ -73,8 +74,9 @@ def plan(as_json: bool, **options: Any) -> None:
 def _priced(chosen: Mapping[str, Any]) -> Price:
     """The price of the plan that the options ask for."""
     from entropie.errors import InvalidParameter
-    from entropie.plan.costs import Machines, fewest_executors, price
+    from entropie.plan.costs import fewest_executors, price
     from entropie.plan.plan import plan_of
+    from entropie.plan.sizes import Machines
 
     executors, hours = chosen.get("executors"), chosen.get("hours")
     on_cluster = chosen.get("engine", "local" if executors is None and hours is None else "spark") == "spark"
@@ -109,7 +111,7 @@ def _request(chosen: Mapping[str, Any], on_cluster: bool) -> Request:
 def _data(chosen: Mapping[str, Any], split: SplitRule) -> Data:
     """The people and what they share, in numbers."""
     from entropie.errors import InvalidParameter
-    from entropie.plan.costs import DISTINCT_SHARE, ZIPF_EXPONENT, Data, even_counts, people_per_event
+    from entropie.plan.sizes import DISTINCT_SHARE, ZIPF_EXPONENT, Data, even_counts, people_per_event
     from entropie.theory import checks
 
     shared, zipf = chosen.get("people_per_event"), chosen.get("zipf")

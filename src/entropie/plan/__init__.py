@@ -5,5 +5,6 @@ attacks   one attack, and which of them an assessment takes: by each matcher, wi
 grid      blocks of people and of targets, cut to memory and cores
 plan      both together, from a request and counts
 execution a plan run by an engine, and what is told of it
+sizes     what a price is asked for: people, what they share, machines
 costs     what a plan takes: hours, bytes moved, memory
 """

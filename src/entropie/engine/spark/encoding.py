@@ -21,6 +21,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.rules import settle
 from entropie.data.times import TickFacts, ticks_per_second
 from entropie.engine.spark.boxes import gathered, mapped, received
+from entropie.engine.spark.ids import Asking, Chosen, Order, RangeFacts, Ranking, hashes_in, named, some_ids
 from entropie.engine.spark.people import (
     ACCOUNT,
     DIGEST,
@@ -31,18 +32,10 @@ from entropie.engine.spark.people import (
     PEOPLE,
     TRACES,
     USERS,
-    Asking,
-    Chosen,
     Coding,
     Gathering,
     HomeFacts,
-    Order,
-    RangeFacts,
-    Ranking,
     Settling,
-    hashes_in,
-    named,
-    some_ids,
 )
 from entropie.engine.spark.plans import Kept, shuffling
 from entropie.engine.spark.reading import Account, Rows, open_rows

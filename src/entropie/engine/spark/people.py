@@ -8,7 +8,6 @@ go to ranges of their order, every range numbers its own, and how many there are
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,31 +30,7 @@ from entropie.engine.spark.statistics import Facts
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import SplitRule
 
-__all__ = [
-    "ACCOUNT",
-    "DIGEST",
-    "FACTS",
-    "FILE_BITS",
-    "HASH_BITS",
-    "ITEMS",
-    "NAMES",
-    "PEOPLE",
-    "TRACES",
-    "USERS",
-    "Asking",
-    "Chosen",
-    "Coding",
-    "Gathering",
-    "HomeFacts",
-    "Order",
-    "RangeFacts",
-    "Ranking",
-    "Settling",
-    "dealt",
-    "hashes_in",
-    "named",
-    "some_ids",
-]
+__all__ = ["FILE_BITS", "HASH_BITS", "Coding", "Gathering", "HomeFacts", "Settling", "dealt", "distinct"]
 
 ACCOUNT, DIGEST, FACTS, EVENTS, IDS, USERS, ITEMS, TRACES, NAMES, PEOPLE = range(10)
 """What a box holds: the sides of all boxes here."""
@@ -65,8 +40,6 @@ FILE_BITS = 40
 
 HASH_BITS = 16
 """How much of a hash the counts for a sample go by."""
-
-_SAMPLED_IDS = 256  # of a home, to cut ids into ranges by
 
 
 def dealt(
@@ -78,8 +51,8 @@ def dealt(
     files: Sequence[str],
 ) -> Iterator[Box]:
     """Send events to the homes of their people, every id once; rows are numbered, within `files` if there are any."""
-    user_ids, user = _distinct(users)
-    item_ids, item = _distinct(items)
+    user_ids, user = distinct(users)
+    item_ids, item = distinct(items)
     home = _homes(user_ids, homes)
     people = dict(grouped(home))
     place = np.empty(home.size, np.uint32)
@@ -93,7 +66,7 @@ def dealt(
         yield Box(number, EVENTS, int(rows[mine[0]]), columns)
 
 
-def _distinct(ids: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+def distinct(ids: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
     """The distinct ids as they come, and for each id its place among them."""
     encoded = ids.dictionary_encode()
     return encoded.dictionary, values_of(encoded.indices).astype(np.int64)
@@ -113,7 +86,7 @@ def _joined(parts: Sequence[tuple[pa.Array, NDArray[np.uint32]]]) -> tuple[pa.Ar
 
     The ids are sorted, so that a task that runs again finds every id at the same place.
     """
-    ids, place = _distinct(pa.concat_arrays([part[0] for part in parts]))
+    ids, place = distinct(pa.concat_arrays([part[0] for part in parts]))
     order = values_of(pc.array_sort_indices(ids)).astype(np.int64)
     rank = np.empty(order.size, np.uint32)
     rank[order] = np.arange(order.size, dtype=np.uint32)
@@ -241,179 +214,6 @@ def _whole(ids: pa.Array) -> bool:
     return bool(as_numbers(ids).type != ids.type)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The order of ids, cut into ranges at `bounds`; texts that are all digits are numbers.
-
-    `first` is the partition of the first range.
-    """
-
-    numeric: bool
-    bounds: tuple[Any, ...] = ()
-    first: int = 0
-
-    @classmethod
-    def of(cls, numeric: bool, some: Sequence[pa.Array], ranges: int, first: int = 0) -> Order:
-        """Cut ids into about so many ranges of about the same size, by some of them."""
-        keys = sorted({key for ids in some for key in cls(numeric).keys(ids).to_pylist()})
-        places = sorted({len(keys) * number // ranges for number in range(1, ranges)} - {0})
-        return cls(numeric, tuple(keys[place] for place in places), first)
-
-    @property
-    def ranges(self) -> int:
-        """How many ranges there are."""
-        return len(self.bounds) + 1
-
-    def keys(self, ids: pa.Array) -> pa.Array:
-        """What ids are ordered by."""
-        return ids.cast(pa.int64()) if self.numeric and pa.types.is_string(ids.type) else ids
-
-    def asked(
-        self, side: int, home: int, ids: pa.Array, places: NDArray[np.int64], numbers: NDArray[Any]
-    ) -> Iterator[Box]:
-        """Send ids of a home to their ranges, with their places there and a number each."""
-        keys = self.keys(ids)
-        if not self.bounds:
-            part = np.zeros(len(ids), np.int64)
-        elif pa.types.is_string(keys.type):
-            part = np.array([bisect.bisect_right(self.bounds, key) for key in keys.to_pylist()], np.int64)
-        else:
-            values = values_of(keys)
-            part = np.searchsorted(np.array(self.bounds, values.dtype), values, side="right")
-        for number, mine in grouped(part):
-            yield Box(self.first + number, side, home, (ids.take(from_numpy(mine)), places[mine], numbers[mine]))
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Who stays: people with enough events; of a sample, those up to the `last` by hash and then by id."""
-
-    min_events: int
-    last: tuple[int, Any] | None = None
-
-    def among(
-        self, lengths: NDArray[np.int64], ids: pa.Array, hashes: NDArray[np.uint64] | None, order: Order
-    ) -> NDArray[np.int64]:
-        """The places of those who stay."""
-        chosen = lengths >= self.min_events
-        if self.last is not None:
-            assert hashes is not None
-            limit, last = np.uint64(self.last[0]), self.last[1]
-            equal = np.flatnonzero(hashes == limit)
-            later = [key > last for key in order.keys(ids.take(from_numpy(equal))).to_pylist()]
-            chosen &= hashes <= limit
-            chosen[equal[np.array(later, np.bool_)]] = False
-        return np.flatnonzero(chosen)
-
-
-@dataclass(frozen=True)
-class Asking:
-    """A task: the people who stay of a home, and its items, ask for their codes."""
-
-    chosen: Chosen
-    users: Order
-    items: Order
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
-        """Ask for one home."""
-        home, ids, traces = _home(batches)
-        if ids is None:
-            return
-        user_ids, item_ids, hashes = ids
-        lengths = np.concatenate([np.diff(box.arrays[0]) for box in traces])
-        chosen = self.chosen.among(lengths, user_ids, hashes, self.users)
-        yield from self.users.asked(USERS, home, user_ids.take(from_numpy(chosen)), chosen, lengths[chosen])
-        stays = np.zeros(lengths.size, np.bool_)
-        stays[chosen] = True
-        used = np.zeros(len(item_ids), np.bool_)
-        for box in traces:
-            own = np.diff(box.arrays[0])
-            used[box.arrays[1][np.repeat(stays[box.part : box.part + own.size], own)]] = True
-        yield from self.items.asked(ITEMS, home, item_ids, np.arange(used.size), used)
-
-
-def _home(batches: Iterable[pa.RecordBatch]) -> tuple[int, tuple[Any, ...] | None, list[Box]]:
-    home, ids, traces = -1, None, []
-    for box in opened(batches):
-        if box.side == IDS:
-            home, ids = box.key, box.arrays
-        elif box.side == TRACES:
-            traces.append(box)
-    return home, ids, traces
-
-
-def some_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
-    """A task: a few ids of people and of items of a home, to cut ranges by."""
-    home, ids, _ = _home(batches)
-    if ids is not None:
-        few = (part.take(from_numpy(np.arange(0, len(part), -(-len(part) // _SAMPLED_IDS)))) for part in ids[:2])
-        yield Box(home, FACTS, 0, tuple(few))
-
-
-def hashes_in(batches: Iterable[pa.RecordBatch], *, chosen: Chosen, first: int, order: Order) -> Iterator[Box]:
-    """A task: hashes and keys of the active people of a home whose hashes begin with these bits."""
-    home, ids, traces = _home(batches)
-    if ids is None:
-        return
-    lengths = np.concatenate([np.diff(box.arrays[0]) for box in traces])
-    active = chosen.among(lengths, ids[0], None, order)
-    hashes = ids[2][active]
-    mine = np.flatnonzero((hashes >> np.uint64(64 - HASH_BITS)) == np.uint64(first))
-    yield Box(home, FACTS, 0, (hashes[mine], order.keys(ids[0].take(from_numpy(active[mine])))))
-
-
-@dataclass(frozen=True, slots=True)
-class RangeFacts:
-    """What the driver learns of a range of ids: how many have codes, the sum of their numbers, how many there are."""
-
-    side: int
-    number: int
-    coded: int
-    total: int
-    distinct: int
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """A task: number the ids of a range in their order, and tell the homes that asked."""
-
-    users: Order
-    items: Order
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
-        """Rank one range."""
-        boxes = list(opened(batches))
-        if not boxes:
-            return
-        side = boxes[0].side
-        order = self.users if side == USERS else self.items
-        number = boxes[0].key - order.first
-        ids, place = _distinct(pa.concat_arrays([box.arrays[0] for box in boxes]))
-        numbers = np.concatenate([box.arrays[2] for box in boxes])
-        used = np.ones(len(ids), np.bool_)  # people ask once each, and stay
-        if side == ITEMS:
-            used[:] = False
-            used[place[numbers]] = True
-        coded = np.flatnonzero(used)
-        labels = order.keys(ids.take(from_numpy(coded)))
-        sorted_places = values_of(pc.array_sort_indices(labels)).astype(np.int64)
-        ranked = coded[sorted_places]
-        rank = np.full(used.size, -1, np.int64)
-        rank[ranked] = np.arange(ranked.size)
-        before, total = np.zeros(used.size, np.int64), 0
-        if side == USERS:
-            before[ranked] = np.cumsum(numbers[ranked]) - numbers[ranked]
-            total = int(numbers.sum())
-        yield Box(0, FACTS, boxes[0].key, (RangeFacts(side, number, coded.size, total, used.size),))
-        begin = 0
-        for box in boxes:
-            mine = place[begin : begin + len(box.arrays[0])]
-            begin += mine.size
-            yield Box(box.part, side, number, (box.arrays[1], rank[mine], before[mine]))
-        if side == ITEMS:
-            yield Box(0, NAMES, number, (labels.take(from_numpy(sorted_places)).cast(pa.string()),))
-
-
 @dataclass(frozen=True)
 class Coding:
     """A task: the people of a home with their codes, sent to their blocks.
@@ -482,11 +282,3 @@ class Gathering:
             people = replace(people, times=people.times // self.per_second)
         yield Box(boxes[0].key, FACTS, 0, Facts.part(codes, people, self.rule, self.users))
         yield from people_boxes(boxes[0].key, PEOPLE, codes, people)
-
-
-def named(batches: Iterable[pa.RecordBatch], *, before: Sequence[int], codes: NDArray[np.int64]) -> Iterator[Box]:
-    """A task: the names of some items."""
-    for box in opened(batches):
-        (names,) = box.arrays
-        mine = codes[(codes >= before[box.part]) & (codes < before[box.part] + len(names))]
-        yield Box(0, NAMES, box.part, (mine, names.take(from_numpy(mine - before[box.part]))))

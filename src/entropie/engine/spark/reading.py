@@ -18,17 +18,17 @@ from entropie.data.classify import classify_rows
 from entropie.data.events import Opened, open_events, recognise_times
 from entropie.data.rejects import Rejects
 from entropie.data.rules import Rules
-from entropie.data.tables import Chosen, FileTable, Piece, normal_batch, normal_schema
+from entropie.data.tables import ArrowTable, Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.times import TimeFormat
 from entropie.engine.spark.boxes import Box, mapped
 from entropie.engine.spark.people import ACCOUNT, DIGEST, FILE_BITS, dealt
 from entropie.engine.spark.session import SAME_PATH, failures
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.progress import Progress
 from entropie.request import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 __all__ = ["Account", "Rows", "open_rows", "parallelism", "plan_parts"]
 
@@ -83,7 +83,7 @@ def open_rows(spark: SparkSession, source: Source) -> Rows:
         if getattr(source, name) is not None:
             rule = "left out for a DataFrame or a path with a scheme"
             raise InvalidParameter.of(name, rule, getattr(source, name))
-    table = _FrameTable("the DataFrame" if not isinstance(source.events, str) else source.events, frame)
+    table = _columns_of(frame, source.events if isinstance(source.events, str) else "the DataFrame")
     return _from_frame(open_events(source, table), frame, source.order)
 
 
@@ -242,39 +242,21 @@ def _first_batches(table: FileTable, chosen: Chosen) -> Iterator[pa.RecordBatch]
         yield from table.read(piece, chosen, rejects)
 
 
-class _FrameTable:
-    """A DataFrame's columns and types; its rows are read by Spark."""
+def _columns_of(frame: DataFrame, name: str) -> ArrowTable:
+    """The columns of a DataFrame as those of a table without rows: its own are read by Spark."""
+    fields = [(field.name, _arrow_type(field.dataType)) for field in frame.schema.fields]
+    return ArrowTable(pa.schema(fields).empty_table(), name)
 
-    def __init__(self, name: str, frame: DataFrame) -> None:
-        self.name = name
-        self.columns = tuple(frame.columns)
-        self._fields = {field.name: field.dataType for field in frame.schema.fields}
 
-    def type_of(self, column: str) -> pa.DataType:
-        """Type of a column as Arrow has it."""
-        from pyspark.errors import PySparkException
-        from pyspark.sql.pandas.types import to_arrow_type
+def _arrow_type(kind: DataType) -> pa.DataType:
+    """The type in Arrow; for a type that it does not know, one that is refused by its name."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
 
-        kind = self._fields[column]
-        try:
-            return to_arrow_type(kind)
-        except PySparkException:
-            rule = "ids must be integers or text, times numbers, timestamps or text"
-            raise InvalidInput(
-                f"Column `{column}` of {self.name} has type {kind.simpleString()}; {rule}. Name another."
-            ) from None
-
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
-        """Nothing comes this way."""
-        raise NotImplementedError
-
-    def sha256(self) -> str:
-        """Nobody sees all of it."""
-        raise NotImplementedError
-
-    def hint(self) -> str:
-        """Nothing to add: the names are in the DataFrame."""
-        return ""
+    try:
+        return to_arrow_type(kind)
+    except PySparkException:
+        return pa.struct([(kind.simpleString(), pa.null())])
 
 
 @dataclass(frozen=True)
