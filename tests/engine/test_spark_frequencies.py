@@ -6,6 +6,7 @@ Every mechanism and every bad report is tried in this process (`here`), by the v
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,16 @@ from in_process import Frame, Session, here
 from entropie.data.columns import TableWriter
 from entropie.data.reports import read_reports, to_columns
 from entropie.engine.spark import frequencies
-from entropie.engine.spark.frequencies import CHUNK, add_chunks, count_files, count_reports, merged_counts, parts_of
+from entropie.engine.spark.boxes import Box, Boxing, opened
+from entropie.engine.spark.frequencies import (
+    CHUNK,
+    add_chunks,
+    boxes_of,
+    count_files,
+    count_reports,
+    merged_counts,
+    parts_of,
+)
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch
 from entropie.estimation.counts import Counts
 from entropie.estimation.estimates import estimate
@@ -226,18 +236,15 @@ def test_parquet_is_cut_at_row_groups(tmp_path):
     assert parts_of(tmp_path / "r.csv", 9, 1) == [frequencies.Part(str(tmp_path / "r.csv"))]
 
 
-def chunk_rows(counts: Counts) -> list[pa.RecordBatch]:
-    return list(frequencies._rows_of(counts))
+def summed(boxes: Iterable[Box]) -> list[Box]:
+    """What Spark makes of boxes, all in one partition: sorted, then added up."""
+    return list(opened(Boxing(add_chunks)(Boxing(iter)(sorted(boxes, key=lambda box: box[:3])))))  # type: ignore[arg-type]
 
 
 def counted(mechanism, values: np.ndarray, reports: int) -> Counts:
     counts = counts_for(mechanism, None, None)
     counts.add_supports(values, reports)
     return counts
-
-
-def as_tuples(batches) -> list[tuple[int, int, bytes]]:
-    return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
 
 
 @given(st.data(), st.sampled_from(sorted(MECHANISMS)), st.booleans())
@@ -250,20 +257,21 @@ def test_any_cut_into_tasks_and_batches_gives_the_same_sum(data, name, listed):
     table = table_of(mechanism, rows, seed=data.draw(st.integers(0, 5)))
     cuts = sorted({0, rows, *data.draw(st.lists(st.integers(0, rows), max_size=4))})
     empty = counts_for(mechanism, None, items)
-    task = frequencies._counter_of_batches(to_document(mechanism), empty.items)
-    sent = []
+    task = frequencies.Counting(to_document(mechanism), empty.items)
+    sent: list[Box] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frequencies, "ROWS_AT_ONCE", data.draw(st.integers(1, 70)))
-        patch.setattr(frequencies, "_CHUNKS_AT_ONCE", data.draw(st.integers(1, 5)))
+        patch.setattr(frequencies, "CHUNK", data.draw(st.sampled_from([20_000, CHUNK])))
         for begin, end in itertools.pairwise(cuts):
             batches = table.slice(begin, end - begin).to_batches(max_chunksize=data.draw(st.integers(1, 70)))
             sent += list(task(batches))
         sent += list(task([]))
-        summed = as_tuples(add_chunks(data.draw(st.permutations(sent))))
-    assert len({chunk for chunk, _, _ in summed}) == len(summed)
+        found = summed(data.draw(st.permutations(sent)))
+        assert len({box[:3] for box in found}) == len(found)
+        merged = merged_counts(found, empty, "It")
     reports = [column.to_numpy() for column in table.columns[1:]]
     wanted = mechanism.count(reports if name.startswith("glh") else reports[0], items=items)
-    assert_same(merged_counts(summed, empty, "It"), wanted)
+    assert_same(merged, wanted)
 
 
 def test_sums_grow_beyond_32_bits():
@@ -272,8 +280,8 @@ def test_sums_grow_beyond_32_bits():
     values = np.arange(mechanism.domain_size, dtype=np.uint32)
     values[-1] = 2**32 - 1
     parts = [counted(mechanism, values.copy(), 2**32 - 1) for _ in range(3)]
-    rows = [batch for part in parts for batch in chunk_rows(part)]
-    found = merged_counts(as_tuples(add_chunks(rows)), counts_for(mechanism, None, None), "It")
+    boxes = [box for part in parts for box in boxes_of(part)]
+    found = merged_counts(summed(boxes), counts_for(mechanism, None, None), "It")
     wanted = parts[0].merge(parts[1]).merge(parts[2])
     assert_same(found, wanted)
     assert found.counts.dtype == np.int64
@@ -284,19 +292,20 @@ def test_many_reports_of_rare_items_are_wide_too():
     """From 2^32 reports on counters are 64 bits wide as on one machine, even if each of them would fit into 32."""
     mechanism = Identity(domain_size=5)
     parts = [counted(mechanism, np.ones(5, np.uint32), 2**31) for _ in range(2)]
-    rows = as_tuples(add_chunks([batch for part in parts for batch in chunk_rows(part)]))
-    assert {width for chunk, width, _ in rows if chunk >= 0} == {4}
-    found = merged_counts(rows, counts_for(mechanism, None, None), "It")
+    boxes = summed(box for part in parts for box in boxes_of(part))
+    assert {box.arrays[0].dtype for box in boxes if box.side == frequencies._COUNTERS} == {np.dtype(np.uint32)}
+    found = merged_counts(boxes, counts_for(mechanism, None, None), "It")
     assert_same(found, parts[0].merge(parts[1]))
     assert (found.reports, found.counts.dtype) == (2**32, np.int64)
-    fewer = merged_counts(as_tuples(chunk_rows(parts[0])), counts_for(mechanism, None, None), "It")
+    fewer = merged_counts(boxes_of(parts[0]), counts_for(mechanism, None, None), "It")
     assert fewer.counts.dtype == np.uint32
 
 
 def test_the_first_part_with_an_error_decides(tmp_path):
-    rows = [frequencies._problem(2, InvalidInput("second")), frequencies._problem(1, ParametersMismatch("first"))]
+    problems = [(2, InvalidInput, "second"), (1, ParametersMismatch, "first")]
+    boxes = [Box(0, frequencies._PROBLEM, part, (kind, said)) for part, kind, said in problems]
     with pytest.raises(ParametersMismatch, match=r"^first$"):
-        merged_counts(as_tuples(add_chunks(rows)), counts_for(RR, None, None), "It")
+        merged_counts(summed(boxes), counts_for(RR, None, None), "It")
 
 
 def test_a_path_that_a_worker_does_not_see(tmp_path):

@@ -23,6 +23,7 @@ __all__ = [
     "LARGEST_BOX",
     "Box",
     "Boxing",
+    "arriving",
     "gathered",
     "in_order",
     "mapped",
@@ -54,9 +55,13 @@ def mapped(frame: DataFrame, task: Callable[..., Iterable[Box]], **shared: Any) 
 
 def received(boxes: DataFrame) -> list[Box]:
     """Take boxes to the driver, in their order."""
-    # Written by a task of this very job, by `Boxing`.
-    found = (Box(key, side, part, pickle.loads(bytes(payload))) for key, side, part, payload in boxes.collect())
-    return sorted(found, key=lambda box: box[:3])
+    return sorted(arriving(boxes.collect()), key=lambda box: box[:3])
+
+
+def arriving(rows: Iterable[Any]) -> Iterator[Box]:
+    """Open rows that Spark hands to the driver."""
+    for key, side, part, payload in rows:
+        yield Box(key, side, part, pickle.loads(bytes(payload)))  # written by a task of this very job, by `Boxing`
 
 
 class Boxing:

@@ -1,14 +1,15 @@
 """Reports counted on Spark: every task counts its share with the local kernels, whole numbers add up.
 
-A task turns its counters into rows (chunk, counters), Spark brings equal chunks together, and the driver receives their
-sum: one counter per item, 4 bytes each (8 from 2^32 reports on), which is the answer itself. No report reaches it.
-Sums of whole numbers are the same in every order, so the counts equal those of one machine for any partitioning.
+A task sends its counters in chunks, equal chunks meet and are added, and the driver receives the sums: one counter per
+item, 4 bytes each (8 from 2^32 reports on), which is the answer itself. No report reaches it. Sums of whole numbers are
+the same in every order, so the counts equal those of one machine for any partitioning.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.columns import codes_of, read_columns
 from entropie.data.reports import ID_COLUMN, read_reports, short_id
+from entropie.engine.spark.boxes import Box, arriving, gathered, in_order, mapped, opened
 from entropie.engine.spark.session import failures
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch
 from entropie.mechanisms.parameters import counts_for, from_document, to_document
@@ -33,21 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["count_files", "count_reports", "merged_counts", "parts_of"]
 
-CHUNK = 1 << 12
-"""Counters in one row: 10,000 rows, Spark's largest batch, stay below 330 MB even at 8 bytes each."""
+CHUNK = 1 << 16
+"""Counters in one box."""
 ROWS_AT_ONCE = 1 << 20
 """Reports counted together: each time costs a pass over all counters."""
-_CHUNKS_AT_ONCE = 256
-_CHUNKS_PER_SUM = 1024
+_CHUNKS_PER_SUM = 64
 _LARGEST_SUM = 256
 _PARTS_PER_CORE = 2
-_REPORTS = -1
-"""The chunk whose one counter is the number of reports."""
-_PROBLEM = -2
-"""The chunk that holds the error of a part instead of counters."""
-_SCHEMA = "chunk long, number long, counters binary"
-"""`number` is the bytes of a counter, or the part where an error was found."""
-_ERRORS = {kind.__name__: kind for kind in (InvalidInput, InvalidParameter, ParametersMismatch)}
+_COUNTERS, _REPORTS, _PROBLEM = range(3)
+"""What a box holds: a chunk of counters, the number of reports, or the error of a part instead of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +74,7 @@ def count_reports(
     chosen = reports.select(ID_COLUMN, *names)
     if partitions is not None:
         chosen = chosen.repartition(partitions)
-    return _gathered(
-        chosen, _counter_of_batches(to_document(mechanism), empty.items), empty, "The DataFrame of reports"
-    )
+    return _gathered(chosen, Counting(to_document(mechanism), empty.items), empty, "The DataFrame of reports")
 
 
 def count_files(
@@ -99,7 +93,7 @@ def count_files(
         next(read_columns(path, columns, [ID_COLUMN]))
         parts += parts_of(path.absolute(), _PARTS_PER_CORE * cores, ROWS_AT_ONCE)
     numbers = spark.range(0, len(parts), 1, len(parts))
-    return _gathered(numbers, _counter_of_parts(to_document(mechanism), empty.items, parts), empty, "The set of files")
+    return _gathered(numbers, Counting(to_document(mechanism), empty.items, parts), empty, "The set of files")
 
 
 def parts_of(path: Path, wanted: int, least_rows: int) -> list[Part]:
@@ -148,46 +142,39 @@ def _whole_numbers(column: Any) -> Any:
     return column
 
 
-Rows = Iterator[pa.RecordBatch]
+@dataclass(frozen=True)
+class Counting:
+    """A task: the reports of a DataFrame's batches, or of the parts whose numbers come in them, counted."""
 
+    document: str
+    items: NDArray[np.uint64] | None
+    parts: Sequence[Part] | None = None
 
-def _counter_of_batches(document: str, items: NDArray[np.uint64] | None) -> Callable[[Iterable[Any]], Rows]:
-    """The task that counts the batches Spark hands it."""
-
-    def task(batches: Iterable[Any]) -> Rows:
-        mechanism = from_document(document)
-        counts = counts_for(mechanism, None, items)
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        """Count. An error becomes a box: no task is tried again in vain, and the first part with one is told of."""
+        mechanism = from_document(self.document)
+        counts = counts_for(mechanism, None, self.items)
+        number = 0
         try:
-            for batch in _joined(batches):
-                mechanism.count(checked_reports(batch, mechanism, 1, "the DataFrame"), into=counts, threads=1)
+            for place, each in self._sources(batches, mechanism):
+                number = place
+                for reports in each:
+                    mechanism.count(reports, into=counts, threads=1)
         except EntropieError as problem:
-            # a partition does not know which row of the table it is at
-            yield _problem(0, type(problem)(re.sub(r"^Row \d+", "A row", str(problem))))
+            said = str(problem)
+            if self.parts is None:  # a partition does not know which row of the table it is at
+                said = re.sub(r"^Row \d+", "A row", said)
+            yield Box(0, _PROBLEM, number, (type(problem), said))
+        else:
+            yield from boxes_of(counts)
+
+    def _sources(self, batches: Iterable[pa.RecordBatch], mechanism: Mechanism) -> Iterator[tuple[int, Iterable[Any]]]:
+        if self.parts is None:
+            yield 0, (checked_reports(batch, mechanism, 1, "the DataFrame") for batch in _joined(batches))
             return
-        yield from _rows_of(counts)
-
-    return task
-
-
-def _counter_of_parts(
-    document: str, items: NDArray[np.uint64] | None, parts: Sequence[Part]
-) -> Callable[[Iterable[Any]], Rows]:
-    """The task that reads the parts whose numbers it is handed, and counts them."""
-
-    def task(batches: Iterable[Any]) -> Rows:
-        mechanism = from_document(document)
-        counts = counts_for(mechanism, None, items)
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                try:
-                    for reports in _read(parts[number], mechanism):
-                        mechanism.count(reports, into=counts, threads=1)
-                except EntropieError as problem:
-                    yield _problem(number, problem)
-                    return
-        yield from _rows_of(counts)
-
-    return task
+                yield number, _read(self.parts[number], mechanism)
 
 
 def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
@@ -231,88 +218,63 @@ def _one_batch(batches: list[Any]) -> Any:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
-def _rows_of(counts: Counts) -> Rows:
-    """Counters as rows; chunks of zeros are left out."""
-    if counts.reports == 0:
-        return
-    chunks = [_as_chunk(_REPORTS, np.array([counts.reports], np.int64))]
-    for number, begin in enumerate(range(0, len(counts.counts), CHUNK)):
-        counters = counts.counts[begin : begin + CHUNK]
-        if counters.any():
-            chunks.append(_as_chunk(number, counters))
-        if len(chunks) >= _CHUNKS_AT_ONCE:
-            yield _batch(chunks)
-            chunks = []
-    if chunks:
-        yield _batch(chunks)
+def _sums(counters: int) -> int:
+    """Tasks that add up chunks of so many counters."""
+    return min(_LARGEST_SUM, 1 + counters // (CHUNK * _CHUNKS_PER_SUM))
 
 
-def _as_chunk(number: int, counters: NDArray[np.uint32] | NDArray[np.int64]) -> tuple[int, int, bytes]:
-    """Counters as bytes, 4 each where they fit; the driver and all workers must have the same order of bytes."""
-    if counters.dtype == np.int64 and int(counters.max()) < 2**32:
-        counters = counters.astype(np.uint32)
-    return number, counters.itemsize, counters.tobytes()
+def boxes_of(counts: Counts) -> Iterator[Box]:
+    """Counters in boxes; chunks of zeros are left out."""
+    if counts.reports:
+        yield Box(0, _REPORTS, 0, (np.array([counts.reports]),))
+        size = len(counts.counts)
+        for begin in range(0, size, CHUNK):
+            counters = counts.counts[begin : begin + CHUNK]
+            if counters.any():
+                yield Box(begin * _sums(size) // size, _COUNTERS, begin // CHUNK, (_narrow(counters),))
 
 
-def _as_counters(width: int, counters: bytes) -> NDArray[np.uint32] | NDArray[np.int64]:
-    return np.frombuffer(counters, np.uint32) if width == 4 else np.frombuffer(counters, np.int64)
+def _narrow(counters: NDArray[Any]) -> NDArray[Any]:
+    """Counters in 4 bytes each where they fit."""
+    return counters.astype(np.uint32) if int(counters.max()) < 2**32 else counters
 
 
-def _problem(part: int, problem: EntropieError) -> pa.RecordBatch:
-    """An error as a row: no task is tried again in vain, and the first part with one decides what is said."""
-    return _batch([(_PROBLEM, part, f"{type(problem).__name__} {problem}".encode())])
-
-
-def _batch(rows: Sequence[tuple[int, int, bytes]]) -> pa.RecordBatch:
-    chunks, numbers, counters = zip(*rows, strict=True)
-    arrays = [pa.array(chunks, pa.int64()), pa.array(numbers, pa.int64()), pa.array(counters, pa.binary())]
-    return pa.RecordBatch.from_arrays(arrays, names=["chunk", "number", "counters"])
-
-
-def add_chunks(batches: Iterable[Any]) -> Rows:
+def add_chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
     """Sum the counters of equal chunks in 64 bits; errors pass."""
-    sums: dict[int, NDArray[np.int64]] = {}
-    for batch in batches:
-        for chunk, number, counters in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if chunk == _PROBLEM:
-                yield _batch([(chunk, number, counters)])
-            elif chunk in sums:
-                sums[chunk] += _as_counters(number, counters)
-            else:
-                sums[chunk] = _as_counters(number, counters).astype(np.int64)
-    while sums:
-        yield _batch([_as_chunk(*sums.popitem()) for _ in range(min(len(sums), _CHUNKS_AT_ONCE))])
-
-
-def merged_counts(rows: Iterable[tuple[int, int, bytes]], empty: Counts, source: str) -> Counts:
-    """The counts that summed chunks make, 32 bits wide below 2^32 reports as on one machine; or the error they hold."""
-    counters: NDArray[np.uint32] | NDArray[np.int64] = np.zeros(len(empty.counts), np.uint32)
-    reports = 0
-    problems: list[tuple[int, str]] = []
-    for chunk, number, content in rows:
-        if chunk == _PROBLEM:
-            problems.append((number, bytes(content).decode()))
-        elif chunk == _REPORTS:
-            reports = int(_as_counters(number, content)[0])
+    for (key, side, part), boxes in itertools.groupby(in_order(opened(batches)), key=lambda box: box[:3]):
+        if side == _PROBLEM:
+            yield from boxes
         else:
-            if number == 8 and counters.dtype == np.uint32:
-                counters = counters.astype(np.int64)
-            counters[chunk * CHUNK : (chunk + 1) * CHUNK] = _as_counters(number, content)
+            total = next(boxes).arrays[0].astype(np.int64)
+            for box in boxes:
+                total += box.arrays[0]
+            yield Box(key, side, part, (_narrow(total),))
+
+
+def merged_counts(boxes: Iterable[Box], empty: Counts, source: str) -> Counts:
+    """The counts that summed chunks make, 32 bits wide below 2^32 reports as on one machine; or the error they hold."""
+    counters: NDArray[Any] = np.zeros(len(empty.counts), np.uint32)
+    reports = 0
+    problems: list[Box] = []
+    for box in boxes:
+        if box.side == _PROBLEM:
+            problems.append(box)
+        elif box.side == _REPORTS:
+            reports = int(box.arrays[0][0])
+        else:
+            counters = counters.astype(np.result_type(counters, box.arrays[0]), copy=False)
+            counters[box.part * CHUNK : (box.part + 1) * CHUNK] = box.arrays[0]
     if problems:
-        kind, sentence = min(problems)[1].split(" ", 1)
-        raise _ERRORS[kind](sentence)
+        kind, said = min(problems, key=lambda box: box.part).arrays
+        raise kind(said)
     if reports == 0:
         raise InvalidInput(f"{source} has no rows; at least one is needed.")
     empty.add_supports(counters.astype(np.int64) if reports >= 2**32 else counters, reports)
     return empty
 
 
-def _gathered(rows: DataFrame, count: Callable[[Iterable[Any]], Rows], empty: Counts, source: str) -> Counts:
+def _gathered(rows: DataFrame, count: Counting, empty: Counts, source: str) -> Counts:
     """Count, sum chunks where they meet, and take the sums to the driver one partition after the other."""
-    chunks = -(-len(empty.counts) // CHUNK)
-    partitions = min(_LARGEST_SUM, 1 + chunks // _CHUNKS_PER_SUM)
     with failures(rows.sparkSession):
-        counted = rows.mapInArrow(count, _SCHEMA)
-        summed = counted.repartition(partitions, "chunk").mapInArrow(add_chunks, _SCHEMA)
-        received = ((row.chunk, row.number, row.counters) for row in summed.toLocalIterator())
-        return merged_counts(received, empty, source)
+        summed = mapped(gathered(mapped(rows, count), _sums(len(empty.counts))), add_chunks)
+        return merged_counts(arriving(summed.toLocalIterator()), empty, source)
