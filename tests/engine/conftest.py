@@ -18,6 +18,13 @@ JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For Java processes that live for minutes: they would spend most of them on making themselves faster."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PySpark forgets a socket where it sends a table of this process to an encrypted session."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     try:
