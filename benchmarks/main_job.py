@@ -119,12 +119,12 @@ def pairs() -> dict[str, Any]:
 def scale(share: int, path: str) -> dict[str, Any]:
     """The parts of the job at 1/share of the paper's people."""
     from entropie.attack.matchers import matcher
+    from entropie.attack.measured import measure_outcome
     from entropie.attack.scoring import attack
-    from entropie.attack.single import single_datum
+    from entropie.attack.single import attack_single, pie_bits
     from entropie.data.events import read_events
     from entropie.data.filter import keep_active_users
     from entropie.data.split import split_traces
-    from entropie.measures.summary import measure_outcome
     from entropie.request import Source, SplitRule
 
     def ingest() -> Any:
@@ -132,8 +132,8 @@ def scale(share: int, path: str) -> dict[str, Any]:
 
     ingest_seconds, traces = timed(ingest)
     one = split_traces(traces, SplitRule(target_events=1))
-    single_seconds, single = timed(lambda: single_datum(one.train, one.target))
-    measure_seconds, measured = timed(lambda: measure_outcome(single.outcome, users=one.train.users, seed=0))
+    single_seconds, single = timed(lambda: (attack_single(one.train, one.target), pie_bits(one.train)))
+    measure_seconds, measured = timed(lambda: measure_outcome(single[0], users=one.train.users, seed=0))
     five = split_traces(traces, SplitRule(target_events=5))
     model_seconds, matching = timed(lambda: matcher("markov")(five.train, five.target))
     attack_seconds, outcome = timed(lambda: attack(matching))

@@ -31,11 +31,8 @@ DOORS = {
 LONG_SIGNATURES: set[str] = set()
 OPEN_SIGNATURES: set[str] = set()
 LONG_MODULES: set[str] = set()
-FORWARDING = {
-    "data.simulation.simulate_file",
-    "paper.attacks.measured",
-}
-OTHER_PROGRESS = {"attack.scoring.Progress"}
+FORWARDING: set[str] = set()
+OTHER_PROGRESS: set[str] = set()
 OTHER_WORDS: set[str] = set()
 
 MODULES = {

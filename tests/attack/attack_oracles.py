@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from entropie.attack.features import FeatureRows, Matching
 from entropie.attack.index import Units
-from entropie.attack.scoring import AttackOutcome, LawPart, Partial
+from entropie.attack.partial import LawPart, Partial
+from entropie.attack.scoring import AttackOutcome
 from entropie.data.traces import Traces
 
 TIE = 1e-9

@@ -12,8 +12,8 @@ from attack_oracles import SEEDS, dense_scores, near_matching, random_matching, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.features import FeatureRows, Matching
-from entropie.attack.index import Extent, Targets, Units, arrange, blocks, build_index, genuine_scores, ragged
+from entropie.attack.features import FeatureRows, Matching, ragged
+from entropie.attack.index import Extent, Targets, Units, arrange, blocks, build_index, genuine_scores
 from entropie.errors import InvalidInput
 from entropie.kernels.attack_index import largest_row, posted_scores
 

@@ -12,16 +12,12 @@ from hypothesis import strategies as st
 
 from entropie.attack.features import FeatureRows, Matching
 from entropie.attack.index import Extent, Index, Targets, Units, build_index, genuine_scores
+from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
 from entropie.attack.scoring import (
     PILOT_VALUES,
-    LawPart,
-    Partial,
     atoms_of,
     attack,
     level_hint,
-    merge_laws,
-    merge_partials,
-    merge_users,
     needs_atoms,
     outcome_of,
     pilot_size,

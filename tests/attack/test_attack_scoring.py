@@ -24,16 +24,8 @@ from hypothesis import strategies as st
 
 from entropie.attack.features import FeatureRows, Matching
 from entropie.attack.matchers.bayes import Bayes
-from entropie.attack.scoring import (
-    AttackOutcome,
-    Partial,
-    attack,
-    merge_partials,
-    outcome_of,
-    prepare,
-    run_blocks,
-    score_block,
-)
+from entropie.attack.partial import Partial, merge_partials
+from entropie.attack.scoring import AttackOutcome, attack, outcome_of, prepare, run_blocks, score_block
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.divergence import divergence
 
@@ -84,7 +76,7 @@ def score_in_pieces(
         partial = run_blocks(jobs, order.size, threads, None)
     else:
         partials = [score_block(index, piece, max_values=max_values) for piece in pieces]
-        partial = reduce(Partial.merge, [partials[i] for i in rng.permutation(len(partials))])
+        partial = merge_partials([partials[i] for i in rng.permutation(len(partials))])
     return outcome_of(index.units, index.atoms, partial), partial
 
 
@@ -222,7 +214,7 @@ def test_progress_and_interrupt() -> None:
     matching = random_matching(np.random.default_rng(1), 30, 6, "normal")
     index, targets = prepare(matching)
     begun: list[int] = []
-    steps: list[tuple[int, int]] = []
+    shares: list[float] = []
 
     def job(number: int):
         def run(level: int) -> Partial:
@@ -231,13 +223,13 @@ def test_progress_and_interrupt() -> None:
 
         return run
 
-    run_blocks([job(i) for i in range(30)], 30, 2, lambda done, total: steps.append((done, total)))
-    assert steps[-1] == (30, 30)
-    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+    run_blocks([job(i) for i in range(30)], 30, 2, shares.append)
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
 
     begun.clear()
 
-    def stop(done: int, total: int) -> None:
+    def stop(share: float) -> None:
         raise KeyboardInterrupt
 
     before = threading.active_count()
@@ -252,8 +244,8 @@ def test_merging_needs_no_order() -> None:
     index, targets = prepare(matching)
     parts = [score_block(index, targets.part(i, i + 1), max_values=8) for i in range(12)]
     one = merge_partials(parts)
-    left = reduce(Partial.merge, parts)
-    right = reduce(lambda a, b: b.merge(a), parts)
+    left = reduce(lambda a, b: merge_partials([a, b]), parts)
+    right = reduce(lambda a, b: merge_partials([b, a]), parts)
     for other in (left, right):
         assert same_partial(one, other)
 

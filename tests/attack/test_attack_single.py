@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from entropie.attack.matchers import matcher
 from entropie.attack.mechanism import randomized_response
 from entropie.attack.scoring import attack
-from entropie.attack.single import attack_single, pie_bits, single_datum
+from entropie.attack.single import attack_single, pie_bits
 from entropie.errors import InvalidInput, InvalidParameter
 
 
@@ -102,9 +102,6 @@ def test_information_known_in_closed_form() -> None:
 def test_users_without_events_are_left_out() -> None:
     some = traces_of([[0], [], [1]], 2)
     assert pie_bits(some) == pytest.approx(1.0, abs=1e-12)
-    both = single_datum(traces_of([[0], [1]], 2), traces_of([[0], [1]], 2))
-    assert both.pie_bits == pytest.approx(1.0, abs=1e-12)
-    assert both.outcome.credit.tolist() == [1.0, 1.0]
 
 
 def test_refusals() -> None:

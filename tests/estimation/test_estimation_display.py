@@ -1,10 +1,9 @@
-"""What is shown of estimates: the nearest distribution, the largest items, and the distance from a known truth."""
+"""What is shown of estimates: the largest items, and the distance from a known truth."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,77 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.errors import EntropieError, InvalidParameter
-from entropie.estimation.estimates import Accuracy, Estimates, accuracy, project_to_simplex
-from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.errors import InvalidParameter
+from entropie.estimation.estimates import Accuracy, Estimates, accuracy
 from entropie.theory.loss import CountingRates
 
 RATES = CountingRates(mu=0.5, nu=0.1, gain=0.4, mu_off=0.5)
 EXACT = settings(derandomize=True, deadline=None, max_examples=200)
-numbers = st.floats(-3.0, 3.0)
-
-
-def nearest_distribution(values: list[float]) -> list[float]:
-    """Try every set of non-zero entries: there a common shift is best; keep the nearest feasible point."""
-    best, point = math.inf, [0.0] * len(values)
-    for size in range(1, len(values) + 1):
-        for support in combinations(range(len(values)), size):
-            shift = (math.fsum(values[i] for i in support) - 1.0) / size
-            tried = [values[i] - shift if i in support else 0.0 for i in range(len(values))]
-            distance = math.fsum((x - v) ** 2 for x, v in zip(tried, values, strict=True))
-            if min(tried) >= -1e-12 and distance < best - 1e-13:
-                best, point = distance, tried
-    return point
-
-
-@EXACT
-@given(st.lists(numbers, min_size=1, max_size=6))
-def test_projection_by_trying_every_support(values: list[float]) -> None:
-    assert project_to_simplex(values).tolist() == pytest.approx(nearest_distribution(values), abs=1e-6)
-
-
-@EXACT
-@given(st.lists(numbers, min_size=1, max_size=300), numbers)
-def test_projection_is_a_distribution_with_the_known_properties(values: list[float], shift: float) -> None:
-    projected = project_to_simplex(values)
-    assert projected.min() >= 0.0
-    assert projected.sum() == pytest.approx(1.0, abs=1e-9)
-    assert project_to_simplex(projected) == pytest.approx(projected, abs=1e-9)  # a distribution stays as it is
-    assert project_to_simplex(np.array(values) + shift) == pytest.approx(projected, abs=1e-9)
-    order = np.argsort(values, kind="stable")
-    assert np.all(np.diff(projected[order]) >= -1e-12)  # the order is kept
-    kept = projected > 0.0
-    gaps = np.array(values)[kept] - projected[kept]
-    assert np.ptp(gaps) < 1e-9  # everything kept is shifted by the same amount,
-    assert np.all(np.array(values)[~kept] <= gaps.max() + 1e-9)  # and what is dropped lies below it: optimality
-
-
-@pytest.mark.parametrize(
-    ("values", "want"),
-    [
-        ([0.2, 0.3, 0.5], [0.2, 0.3, 0.5]),
-        ([5.0], [1.0]),
-        ([-7.0, -7.0], [0.5, 0.5]),
-        ([0.6, 0.6, -0.2], [0.5, 0.5, 0.0]),
-        ([3.0, 0.0], [1.0, 0.0]),
-        ([1e17, 0.0], [1.0, 0.0]),
-        ([1e300, -1e300], [1.0, 0.0]),
-    ],
-)
-def test_projection_by_hand(values: list[float], want: list[float]) -> None:
-    assert project_to_simplex(values).tolist() == pytest.approx(want)
-
-
-def test_projection_of_estimates_with_hardly_any_truth() -> None:
-    """theta = 2^-60: single estimates are of the order of 1e17, and still one distribution is nearest."""
-    mechanism = RandomizedResponse.from_theta(domain_size=3, theta=2.0**-60)
-    assert mechanism.estimate([0, 0, 1]).projected().tolist() == pytest.approx([1.0, 0.0, 0.0])
-
-
-@pytest.mark.parametrize("values", [[], [math.nan, 0.5], [math.inf, 0.0], [[0.5, 0.5]], ["a"], 3.0], ids=repr)
-def test_projection_of_what_is_no_list_of_numbers(values: Any) -> None:
-    with pytest.raises(EntropieError):
-        project_to_simplex(values)
 
 
 @EXACT

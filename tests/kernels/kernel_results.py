@@ -25,7 +25,7 @@ from entropie.attack.keyed import match_keys
 from entropie.attack.matchers import MATCHERS
 from entropie.attack.mechanism import HashedTargets, attack_hashed
 from entropie.attack.scoring import attack, prepare, score_block
-from entropie.attack.single import single_datum
+from entropie.attack.single import attack_single, pie_bits
 from entropie.kernels.counting import scale_counts
 from entropie.kernels.traces import copy_runs, count_duplicates, group_rows, sort_users
 
@@ -72,7 +72,8 @@ def single_events() -> Iterator[Named]:
     rng = np.random.default_rng(5)
     train, target = random_traces(rng, 12, 9, 6, 1), random_traces(rng, 12, 1, 6)
     for theta in (1.0, 0.3):
-        yield f"single {theta}", single_datum(train, target, theta=theta)
+        yield f"single {theta}", attack_single(train, target, theta=theta)
+        yield f"bits {theta}", pie_bits(train, theta=theta)
 
 
 def hashed() -> Iterator[Named]:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.convergence import convergence, doubling_sizes, subsample_law
+from entropie.errors import InvalidParameter
+from entropie.measures.convergence import convergence, doubling_sizes
 from entropie.measures.law import ScoreLaw
 
 
@@ -61,25 +61,8 @@ def test_the_same_seed_gives_the_same_points() -> None:
     assert first == second
 
 
-def test_subsampled_laws_keep_their_shape() -> None:
-    rng = np.random.default_rng(0)
-    law = ScoreLaw.weighted([0.0, 1.0], [9 * 10**11, 10**11], rng.normal(size=1000))
-    part = subsample_law(law, 500, rng)
-    share = 500 * 499 / (1000 * 999)
-    assert part.targets == 500
-    assert part.impostors == round(10**12 * share)
-    assert set(part.genuine) <= set(law.genuine)
-    assert part.counts[1] / part.impostors == pytest.approx(0.1, abs=5 * math.sqrt(0.09 / part.impostors))
-
-
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="sizes"):
         convergence(normal_attack, (100, 100), seed=0)
     with pytest.raises(InvalidParameter, match="repeats"):
         convergence(normal_attack, (100, 200), seed=0, repeats=0)
-    law = ScoreLaw.from_scores([1.0, 2.0], [0.0])
-    for users in (1, 3):
-        with pytest.raises(InvalidParameter, match="users"):
-            subsample_law(law, users, np.random.default_rng(0))
-    with pytest.raises(InvalidInput, match="impostor"):
-        subsample_law(ScoreLaw.from_scores([1.0, 2.0], []), 2, np.random.default_rng(0))

@@ -99,8 +99,8 @@ def test_an_atom_beside_a_continuous_part() -> None:
     n, m = 4000, 4_000_000
     above, high = rng.binomial(n, 0.6), rng.binomial(m, 0.03)
     genuine = np.concatenate((np.full(n - above, -50.0), rng.normal(2, 1, above)))
-    continuous = ScoreLaw.from_scores(genuine, rng.normal(0, 1, high))
-    law = ScoreLaw.merge([continuous, ScoreLaw.weighted([-50.0], [m - high], [])])
+    values, counts = np.append(rng.normal(0, 1, high), -50.0), np.append(np.ones(high, np.int64), m - high)
+    law = ScoreLaw.weighted(values, counts, genuine)
     truth = 0.4 * math.log(0.4 / 0.97) + 0.6 * (math.log(0.6 / 0.03) + 2.0)
     second = 0.4 * math.log(0.4 / 0.97) ** 2 + 0.6 * ((math.log(20) + 2.0) ** 2 + 4.0)
     sd = math.sqrt((second - truth**2) / n + 0.36 / 0.03 * math.exp(4) / m)

@@ -4,7 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from entropie.measures.special import digamma, normal_quantile
+from entropie.measures.cells import digamma
+from entropie.measures.intervals import normal_quantile
 
 
 def test_digamma_equals_mpmath_at_whole_numbers() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,21 +13,12 @@ from numpy.typing import NDArray
 
 from entropie.errors import InvalidParameter
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import Identified, Measures, measure, measure_outcome
+from entropie.measures.summary import Identified, Measures, measure
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 
 
-@dataclass
-class Attack:
-    law: ScoreLaw
-    credit: NDArray[np.float64]
-    rank_low: NDArray[np.int64]
-    rank_high: NDArray[np.int64]
-    clarity: NDArray[np.float64]
-
-
-def attack_of(scores: NDArray[np.float64]) -> Attack:
+def attack_of(scores: NDArray[np.float64]) -> tuple[ScoreLaw, Identified]:
     """Rows are targets, columns users, the diagonal genuine; ties to 1e-9."""
     genuine = np.diag(scores)
     better = (scores > genuine[:, None] + 1e-9).sum(axis=1)
@@ -36,7 +26,7 @@ def attack_of(scores: NDArray[np.float64]) -> Attack:
     law = ScoreLaw.from_scores(genuine, scores[~np.eye(len(scores), dtype=bool)])
     ranked = np.sort(scores, axis=1)
     clarity = ranked[:, -1] - ranked[:, -2]
-    return Attack(law, np.where(better == 0, 1 / tied, 0.0), better + 1, better + tied, clarity)
+    return law, Identified(np.where(better == 0, 1 / tied, 0.0), better + 1, better + tied, clarity)
 
 
 def no_odd_numbers(value: object) -> bool:
@@ -48,7 +38,8 @@ def no_odd_numbers(value: object) -> bool:
 
 
 def measured(scores: NDArray[np.float64], seed: int = 0) -> Measures:
-    return measure_outcome(attack_of(scores), users=len(scores), seed=seed, replicates=100)
+    law, identified = attack_of(scores)
+    return measure(law, users=len(scores), seed=seed, identified=identified, replicates=100)
 
 
 @pytest.mark.parametrize("users", [2, 3, 60])
@@ -93,7 +84,7 @@ def test_one_seed_one_answer_and_no_measure_disturbs_another() -> None:
     first = measured(scores, seed=4)
     assert first.to_json() == measured(scores, seed=4).to_json()
     assert first.to_json() != measured(scores, seed=5).to_json()
-    fewer = measure(attack_of(scores).law, users=80, seed=4, replicates=100)
+    fewer = measure(attack_of(scores)[0], users=80, seed=4, replicates=100)
     assert fewer.eer == first.eer
     assert fewer.identification_error is None
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from entropie.paper import identification, published, sources
+from entropie.paper import published, sources
 from entropie.paper.registry import ALL, FIGURES
 
 Z = 5.0
@@ -179,9 +179,9 @@ def test_figure_6_no_attack_crosses_a_bound(small):
 
 def test_figure_6_says_where_the_value_by_pse_is_crossed(small):
     rows = [row | {"error_high": row["error_by_pse"] + 0.01} for row in small.rows["6"]]
-    assert "no bound" not in " ".join(identification.findings(rows))
+    assert "no bound" not in " ".join(FIGURES["6"].findings(rows))
     lower = [row | {"error_high": row["error_by_pse"] - 0.01} if row["epsilon"] >= 9.0 else row for row in rows]
-    assert "is no bound: from epsilon 9 (" in " ".join(identification.findings(lower))
+    assert "is no bound: from epsilon 9 (" in " ".join(FIGURES["6"].findings(lower))
 
 
 def test_figure_6_measured_error_is_the_expected_one(small):

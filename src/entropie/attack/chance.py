@@ -14,8 +14,6 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.keyed import permuted_places
 
-__all__ = ["by_content", "content_hashes", "dealt_anew", "dealt_people", "exchanged_targets", "scattered"]
-
 _ROUNDS = 8
 _LEAST_HALF_BITS = 4  # fewer bits would make few different permutations; small sizes walk a little longer instead
 _LARGEST_SIZE = 2**62

@@ -11,17 +11,6 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 from entropie.kernels.features import feature_totals, row_counts, row_sums, row_totals
 
-__all__ = [
-    "FeatureRows",
-    "Matching",
-    "check_same_people",
-    "item_counts",
-    "item_rows",
-    "length_histogram",
-    "side_by_side",
-    "weighted_item_rows",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FeatureRows:
@@ -75,9 +64,7 @@ class FeatureRows:
 
     def take(self, rows: NDArray[np.int64]) -> FeatureRows:
         """Copy the named rows in the order named."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, places = ragged(self.offsets, rows)
         return FeatureRows(offsets, self.features[places], self.weights[places], self.feature_count)
 
     def with_weights(self, weights: NDArray[np.float64]) -> FeatureRows:
@@ -121,6 +108,13 @@ class Matching:
         """Give user i the target of user order[i]: a matcher makes of a target what it is, whosever it is."""
         sizes = None if self.target_size is None else self.target_size[order]
         return replace(self, targets=self.targets.take(order), target_size=sizes)
+
+
+def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Offsets of the named rows in the order named, and where their entries stand now."""
+    lengths = np.diff(offsets)[rows]
+    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return taken, np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1])
 
 
 def item_rows(traces: Traces) -> FeatureRows:

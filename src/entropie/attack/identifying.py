@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,6 @@ from numpy.typing import NDArray
 from entropie.attack.features import item_rows
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
-
-__all__ = [
-    "SHOWN_ITEMS",
-    "SMALLEST_GROUP",
-    "IdentifyingItem",
-    "IdentifyingItems",
-    "ItemSum",
-    "ItemSummary",
-    "identifying_items",
-    "item_parts",
-    "summary_of",
-]
 
 SMALLEST_GROUP = 10
 """An item that fewer people have is not named: its name could be the very thing that identifies them."""
@@ -115,8 +103,7 @@ class _Exact:
         return ItemSum(self.items, self.events / all_events, self.bits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Items:
+class _Items(NamedTuple):
     """Some items, one number each."""
 
     codes: NDArray[np.int64]
@@ -126,18 +113,11 @@ class _Items:
     bits: NDArray[np.float64]
 
     def take(self, places: NDArray[np.integer] | NDArray[np.bool_]) -> _Items:
-        return _Items(
-            self.codes[places], self.people[places], self.events[places], self.mean[places], self.bits[places]
-        )
+        columns: list[Any] = [column[places] for column in self]
+        return _Items(*columns)
 
     def joined(self, more: _Items) -> _Items:
-        return _Items(
-            np.concatenate((self.codes, more.codes)),
-            np.concatenate((self.people, more.people)),
-            np.concatenate((self.events, more.events)),
-            np.concatenate((self.mean, more.mean)),
-            np.concatenate((self.bits, more.bits)),
-        )
+        return _Items(*(np.concatenate(columns) for columns in zip(self, more, strict=True)))
 
     @property
     def per_event(self) -> NDArray[np.float64]:

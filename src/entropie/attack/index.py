@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import FeatureRows
+from entropie.attack.features import FeatureRows, ragged
+from entropie.attack.keyed import KeyedRows
 from entropie.errors import InvalidInput
 from entropie.kernels.attack_index import index_postings, index_rows, largest_row, length_ranks, row_scores
 from entropie.kernels.attack_records import Rows, TargetBlock, Unit, UserBlock
 from entropie.kernels.features import feature_totals
-
-__all__ = [
-    "KEY_BITS",
-    "NOBODY",
-    "TIE",
-    "Extent",
-    "Index",
-    "Targets",
-    "Units",
-    "arrange",
-    "blocks",
-    "build_index",
-    "exponent_for",
-    "genuine_scores",
-    "ragged",
-]
 
 TIE = 1e-9
 """Scores that agree to this are tied."""
@@ -40,6 +24,7 @@ KEY_BITS = 34
 NOBODY = 2**32 - 1
 """Number that stands where there is no candidate."""
 
+_Places = slice | NDArray[np.int64]
 _LARGEST_EXPONENT = 44
 _HEAD_LIMIT = 8
 _SHORTEST_SHARE = 4096  # a posting that fewer than one user in so many has is not worth a step
@@ -79,16 +64,6 @@ class Units:
         return rounded
 
 
-class _Weighted(Protocol):
-    """Rows of weights, whatever stands beside them."""
-
-    @property
-    def offsets(self) -> NDArray[np.int64]: ...
-
-    @property
-    def weights(self) -> NDArray[np.float64]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Extent:
     """How large scores may be, from numbers that merge over blocks of users and of targets by their maximum."""
@@ -99,12 +74,12 @@ class Extent:
     size: float = 0.0  # largest magnitude of a target's size
 
     @classmethod
-    def of_users(cls, rows: _Weighted, penalty: NDArray[np.float64] | None = None) -> Extent:
+    def of_users(cls, rows: FeatureRows | KeyedRows, penalty: NDArray[np.float64] | None = None) -> Extent:
         """What a block of users adds."""
         return cls(weight=_largest(rows.weights), penalty=_largest(penalty))
 
     @classmethod
-    def of_targets(cls, rows: _Weighted, sizes: NDArray[np.float64] | None = None) -> Extent:
+    def of_targets(cls, rows: FeatureRows | KeyedRows, sizes: NDArray[np.float64] | None = None) -> Extent:
         """What a block of targets adds; the order of a row's features does not change it."""
         return cls(target=float(largest_row(rows.offsets, rows.weights)), size=_largest(sizes))
 
@@ -179,26 +154,19 @@ class Targets:
 
     def part(self, begin: int, end: int) -> Targets:
         """Cut out targets begin..end-1, sharing memory."""
-        low, high = self.offsets[begin], self.offsets[end]
-        return Targets(
-            self.ids[begin:end],
-            self.offsets[begin : end + 1] - low,
-            self.features[low:high],
-            self.weights[low:high],
-            self.heads[begin:end],
-            self.sizes[begin:end] if self.sizes.size else self.sizes,
-            self.own[begin:end],
-            self.genuine[begin:end],
-        )
+        offsets = self.offsets[begin : end + 1]
+        return self._cut(slice(begin, end), offsets - offsets[0], slice(offsets[0], offsets[-1]))
 
     def take(self, rows: NDArray[np.int64]) -> Targets:
         """Copy the named targets in the order named."""
-        offsets, places = ragged(self.offsets, rows)
+        return self._cut(rows, *ragged(self.offsets, rows))
+
+    def _cut(self, rows: _Places, offsets: NDArray[np.int64], entries: _Places) -> Targets:
         return Targets(
             self.ids[rows],
             offsets,
-            self.features[places],
-            self.weights[places],
+            self.features[entries],
+            self.weights[entries],
             self.heads[rows],
             self.sizes[rows] if self.sizes.size else self.sizes,
             self.own[rows],
@@ -226,13 +194,6 @@ class Targets:
     def _size_hash(self) -> NDArray[np.uint64]:
         sizes = self.sizes if self.sizes.size else np.zeros(self.ids.size)
         return _mixed(sizes.view(np.uint64) + np.uint64(1))
-
-
-def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Offsets of the named rows in the order named, and where their entries stand now."""
-    lengths = np.diff(offsets)[rows]
-    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return taken, np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1])
 
 
 def genuine_scores(

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import FeatureRows
+from entropie.attack.features import FeatureRows, ragged
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 from entropie.kernels.keyed import key_table, number_rows
-
-__all__ = ["KeyedRows", "check_codes", "match_keys"]
 
 _LARGEST_CODE = 2**32 - 2  # the next one marks first items under markov
 
@@ -50,9 +48,7 @@ class KeyedRows:
 
     def take(self, rows: NDArray[np.int64]) -> KeyedRows:
         """Copy the named rows in the order named."""
-        lengths = np.diff(self.offsets)[rows]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, places = ragged(self.offsets, rows)
         term = None if self.term is None else self.term[rows]
         return KeyedRows(offsets, self.keys[places], self.weights[places], term)
 

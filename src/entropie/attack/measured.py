@@ -17,20 +17,9 @@ from entropie.attack.single import attack_single
 from entropie.data.split import Knowledge
 from entropie.data.traces import Traces
 from entropie.measures.best import BestAttack, strength
-from entropie.measures.intervals import Interval, share_interval
-from entropie.measures.summary import Measures, measure_outcome
+from entropie.measures.intervals import REPLICATES, Interval, share_interval
+from entropie.measures.summary import Identified, Measures, measure
 from entropie.request import Run
-
-__all__ = [
-    "Attack",
-    "Models",
-    "MostExposed",
-    "attack_outcome",
-    "best_attack",
-    "measured_attack",
-    "most_exposed",
-    "strongest",
-]
 
 _RUN = Run()
 
@@ -111,6 +100,12 @@ def measured_attack(name: str, train: Traces, target: Traces, run: Run = _RUN, s
     return measure_outcome(outcome, users=train.users, seed=run.seed, replicates=run.replicates)
 
 
+def measure_outcome(outcome: AttackOutcome, *, users: int, seed: int, replicates: int = REPLICATES) -> Measures:
+    """Measure what an attack found; the distribution of impostor scores is held fixed in the intervals."""
+    identified = Identified(outcome.credit, outcome.rank_low, outcome.rank_high, outcome.clarity)
+    return measure(outcome.law, users=users, seed=seed, identified=identified, replicates=replicates)
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """A matcher's work on training and target, done once for the attack and for the one on permuted people."""
@@ -140,7 +135,7 @@ class Models:
         return attack_all_pairs(
             self.matching,
             threads=run.threads,
-            progress=lambda done, total: run.progress(stage, done / total),
+            progress=lambda share: run.progress(stage, share),
             pilot=pilot,
         )
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows, side_by_side
 from entropie.attack.index import Index, Targets, Units, exponent_for
+from entropie.attack.partial import Partial
 from entropie.attack.scoring import (
     CANDIDATES,
     AttackOutcome,
-    Partial,
-    Progress,
     attack,
     core_count,
     law_size,
@@ -36,8 +35,6 @@ from entropie.kernels.attack_hash import (
     item_postings,
 )
 from entropie.kernels.attack_index import posted_scores
-
-__all__ = ["HashedTargets", "attack_hashed", "hashed_response", "randomized_response", "report_weights"]
 
 _FLOOR = 1e-8
 _BLOCK_POSTINGS = 2**22
@@ -65,8 +62,8 @@ def report_weights(train: Traces, theta: float) -> FeatureRows:
 class HashedTargets:
     """Reports (a, b, y) of local hashing, target by target: row j of the offsets is user j's.
 
-    h(x) = ((a x + b) mod prime) mod hash_size; a report tells the hash of the true item with probability theta, else a
-    uniform value.
+    h(x) = ((a x + b) mod prime) mod hash_size, a family that its mechanism has checked; a report tells the hash of the
+    true item with probability theta, else a uniform value.
     """
 
     offsets: NDArray[np.int64]
@@ -86,10 +83,6 @@ class HashedTargets:
             raise InvalidInput(
                 f"Reports must have as many a as b and y, got {self.a.size}, {self.b.size}, {self.y.size}."
             )
-        if self.hash_size < 2:
-            raise InvalidParameter.of("hash_size", "at least 2", self.hash_size)
-        if not max(self.domain_size, self.hash_size) <= self.prime < 2**62:
-            raise InvalidParameter.of("prime", "at least domain and hash size, below 2^62", self.prime)
         if self.a.size and not (
             int(self.a.min()) >= 1
             and int(self.a.max()) < self.prime
@@ -106,12 +99,11 @@ def attack_hashed(
     candidates: int = CANDIDATES,
     threads: int | None = None,
     max_values: int | None = None,
-    progress: Progress | None = None,
 ) -> AttackOutcome:
     """Score all users for hashed reports by ln(theta sum over preimages of pi_i + (1-theta)/g).
 
     The score is relative to no evidence. Where few items in use hash to one value, reports become items and the users
-    who have several of them are corrected (`hashed_response`). Otherwise every report is a feature of its own, whose
+    who have several of them are corrected. Otherwise every report is a feature of its own, whose
     posting is gathered block by block.
     """
     _check_same_people(train, reports)
@@ -120,21 +112,11 @@ def attack_hashed(
     book = _Book.of(train, reports)
     if book.items_in_use <= _FEW_HITS * reports.hash_size:
         matching = _itemised(book, reports)
-        return attack(matching, candidates=candidates, threads=threads, max_values=max_values, progress=progress)
+        return attack(matching, candidates=candidates, threads=threads, max_values=max_values)
     index = book.index(reports)
     kept, values = min(candidates, train.users), law_size(train.users, max_values)
     jobs = (_job(book, index, reports, *block, kept, values) for block in book.blocks(reports))
-    return outcome_of(index.units, index.atoms, run_blocks(jobs, train.users, core_count(threads), progress))
-
-
-def hashed_response(train: Traces, reports: HashedTargets) -> Matching:
-    """Match hashed reports by the items that hash to them.
-
-    A user with one item x among the preimages gains ln(1 + theta g pi_i(x)/(1-theta)), the weight of feature x. For
-    users with several, a feature of the report itself makes up the difference to the gain of their sum.
-    """
-    _check_same_people(train, reports)
-    return _itemised(_Book.of(train, reports), reports)
+    return outcome_of(index.units, index.atoms, run_blocks(jobs, train.users, core_count(threads)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +167,11 @@ class _Book:
 
 
 def _itemised(book: _Book, reports: HashedTargets) -> Matching:
-    """Rows of the items that hash to each report, and of the corrections for users who have several."""
+    """Match hashed reports by the items that hash to them.
+
+    A user with one item x among the preimages gains ln(1 + theta g pi_i(x)/(1-theta)), the weight of feature x. For
+    users with several, a feature of the report itself makes up the difference to the gain of their sum.
+    """
     starts, items = hits_of_reports(HashReports(reports.a, reports.b, reports.y), book.family, book.items.starts)
     changed, users, corrections = hash_pairs(starts, items, book.items, book.gain)
     totals, odds, floor = book.gain

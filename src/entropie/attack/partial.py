@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.index import NOBODY, ragged
+from entropie.attack.features import ragged
+from entropie.attack.index import NOBODY
 from entropie.errors import InvalidInput
 from entropie.kernels.attack_law import EMPTY, levels_up, sum_sorted
-
-__all__ = ["LawPart", "Partial", "merge_laws", "merge_partials", "merge_users"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +68,9 @@ class Partial:
         ties: NDArray[np.int64] = running[self.near_offsets[1:]] - running[self.near_offsets[:-1]]
         return ties
 
-    def merge(self, other: Partial) -> Partial:
-        """Join with the result of other targets; any order of merging gives the same."""
-        return merge_partials((self, other))
-
 
 def merge_partials(partials: Sequence[Partial]) -> Partial:
-    """Join results of disjoint targets against the same users: targets stand side by side, laws add up."""
+    """Join results of disjoint targets against the same users, in any order to the same: laws add up."""
     ids = np.concatenate([partial.ids for partial in partials])
     order = np.argsort(ids, kind="stable")
     columns = ("genuine", "better", "tied", "candidates", "candidate_scores")

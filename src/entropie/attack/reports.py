@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from entropie.attack.mechanism import HashedTargets, attack_hashed, randomized_response
 from entropie.attack.scoring import AttackOutcome, attack
+from entropie.attack.single import attack_single
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.mechanisms.hashing import HashFamily
 from entropie.mechanisms.mechanism import Mechanism
-
-__all__ = ["attack_reports"]
 
 
 def attack_reports(
@@ -28,11 +27,14 @@ def attack_reports(
     """Score all people for reports made by `mechanism`, which the attacker knows.
 
     `reports` is what the mechanism's `simulate` or `obfuscate_many` gave; those of user j stand at
-    offsets[j]:offsets[j+1], one each where `offsets` is left out.
+    offsets[j]:offsets[j+1], one each where `offsets` is left out. One item each is attacked without
+    visiting pairs.
     """
     bounds = np.arange(train.users + 1, dtype=np.int64) if offsets is None else offsets
     if mechanism.reports_are == "items":
         sent = Traces(bounds, np.asarray(reports).astype(np.uint32), mechanism.domain_size)
+        if np.diff(bounds).max(initial=0) <= 1:
+            return attack_single(train, sent, theta=mechanism.theta)
         return attack(randomized_response(train, sent, theta=mechanism.theta), threads=threads)
     if mechanism.reports_are == "hashes":
         family: HashFamily = mechanism.family  # type: ignore[attr-defined]

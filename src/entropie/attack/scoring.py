@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import Matching
+from entropie.attack.features import Matching, ragged
 from entropie.attack.index import (
     KEY_BITS,
     NOBODY,
@@ -24,37 +24,12 @@ from entropie.attack.index import (
     blocks,
     build_index,
     genuine_scores,
-    ragged,
 )
-from entropie.attack.partial import LawPart, Partial, merge_laws, merge_partials, merge_users
+from entropie.attack.partial import LawPart, Partial, merge_partials
 from entropie.errors import InvalidParameter
 from entropie.kernels.attack_law import EMPTY, cluster_keys, levels_up, sum_sorted
 from entropie.kernels.scoring import score_targets
 from entropie.measures.law import ScoreLaw
-
-__all__ = [
-    "CANDIDATES",
-    "MAX_VALUES",
-    "PILOT_VALUES",
-    "AttackOutcome",
-    "LawPart",
-    "Partial",
-    "Progress",
-    "atoms_of",
-    "attack",
-    "core_count",
-    "law_size",
-    "level_hint",
-    "merge_laws",
-    "merge_partials",
-    "merge_users",
-    "needs_atoms",
-    "outcome_of",
-    "pilot_size",
-    "prepare",
-    "run_blocks",
-    "score_block",
-]
 
 CANDIDATES = 10
 """Best users kept per target unless asked otherwise."""
@@ -70,9 +45,6 @@ PILOT_VALUES = 2**20
 
 _PILOT_TARGETS = (16, 256)
 _ATOM_SHARE = 1 / 256
-
-Progress = Callable[[int, int], None]
-"""Called with the targets done and the targets to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +69,24 @@ def attack(
     candidates: int = CANDIDATES,
     threads: int | None = None,
     max_values: int | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[float], None] | None = None,
     pilot: NDArray[np.int64] | None = None,
     atoms: NDArray[np.int64] | None = None,
 ) -> AttackOutcome:
     """Score all users for all targets; exact over all pairs, never a matrix.
 
-    `threads` is the number of cores unless given. It changes the time, not one bit of the result. `pilot` and `atoms`
-    are as in `prepare`.
+    `threads` is the number of cores unless given. It changes the time, not one bit of the result. `progress` is
+    told the share done; `pilot` and `atoms` are as in `prepare`.
     """
     index, targets = prepare(matching, candidates=candidates, max_values=max_values, pilot=pilot, atoms=atoms)
     kept = min(candidates, index.user_count)
     values = law_size(index.user_count, max_values)
     workers = core_count(threads)
-    pieces = list(blocks(index, targets, workers))
     jobs = (
         lambda level, begin=begin, end=end: score_block(
             index, targets.part(begin, end), candidates=kept, max_values=values, level=level
         )
-        for begin, end in pieces
+        for begin, end in blocks(index, targets, workers)
     )
     return outcome_of(index.units, index.atoms, run_blocks(jobs, targets.ids.size, workers, progress))
 
@@ -239,7 +210,10 @@ def law_size(users: int, max_values: int | None = None) -> int:
 
 
 def run_blocks(
-    jobs: Iterable[Callable[[int], Partial]], total: int, threads: int, progress: Progress | None
+    jobs: Iterable[Callable[[int], Partial]],
+    total: int,
+    threads: int,
+    progress: Callable[[float], None] | None = None,
 ) -> Partial:
     """Run jobs on threads, a few ahead, and merge as they finish; an interrupt stops between blocks.
 
@@ -259,7 +233,7 @@ def run_blocks(
         while len(pile) > 1 and pile[-2].ids.size <= 2 * pile[-1].ids.size:
             pile[-2:] = [merge_partials(pile[-2:])]
         if progress is not None:
-            progress(done, total)
+            progress(done / total)
     return merge_partials(pile)
 
 

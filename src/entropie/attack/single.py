@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from entropie.attack.features import FeatureRows, check_same_people, item_rows
-from entropie.attack.index import Extent, build_index, genuine_scores, ragged
+from entropie.attack.features import FeatureRows, check_same_people, item_rows, ragged
+from entropie.attack.index import Extent, build_index, genuine_scores
 from entropie.attack.mechanism import report_weights
-from entropie.attack.scoring import CANDIDATES, AttackOutcome, LawPart, Partial, law_size, outcome_of
+from entropie.attack.partial import LawPart, Partial
+from entropie.attack.scoring import CANDIDATES, AttackOutcome, law_size, outcome_of
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.attack_single import information_nats, score_single
-
-__all__ = ["SingleDatum", "attack_single", "pie_bits", "single_datum"]
-
-
-@dataclass(frozen=True, slots=True)
-class SingleDatum:
-    """What one event per person gives away: the attack's outcome and the exact PIE of the user models."""
-
-    outcome: AttackOutcome
-    pie_bits: float
-
-
-def single_datum(train: Traces, target: Traces, *, theta: float = 1.0) -> SingleDatum:
-    """Attack one event per target, sent with the truth's probability theta (1: no mechanism), and measure I(U;Y)."""
-    return SingleDatum(attack_single(train, target, theta=theta), pie_bits(train, theta=theta))
 
 
 def attack_single(

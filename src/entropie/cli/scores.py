@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,16 +12,7 @@ from entropie.cli.options import COUNT, Command, json_option, option, quiet_opti
 
 if TYPE_CHECKING:
     from entropie.measures.det import EqualErrorRate
-    from entropie.measures.intervals import Interval
     from entropie.measures.scoreset import ScoreSetMeasures
-
-
-class _Share(NamedTuple):
-    """A share and the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @click.command(cls=Command)
@@ -94,7 +85,7 @@ def _headline(measures: ScoreSetMeasures) -> str:
     error, rate = measures.identification_error, measures.eer
     if error is None:
         return f"Equal-error rate: {words.percent(rate.value)} (95 % CI {words.interval(rate)})."
-    right = _Share(1.0 - error.value, 1.0 - error.high, 1.0 - error.low)
+    right = error.complement
     return (
         f"{words.percent(right.value)} of {words.plural(measures.users, 'person', 'people')} were re-identified "
         f"(95 % CI {words.interval(right)}; by chance: {words.percent(1.0 / measures.users)})."
@@ -109,9 +100,11 @@ def _counts(measures: ScoreSetMeasures) -> str:
 
 
 def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
+    from entropie.measures.intervals import Interval
+
     pse, error = measures.pse, measures.identification_error
 
-    def shares(label: str, ends: _Share | Interval | EqualErrorRate) -> list[str]:
+    def shares(label: str, ends: Interval | EqualErrorRate) -> list[str]:
         if verbose:
             return [label, f"{ends.value:.6g}", f"{ends.low:.6g} to {ends.high:.6g}"]
         return [label, words.percent(ends.value), words.interval(ends)]
@@ -124,7 +117,7 @@ def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
     rows += [
         shares(
             f"rejected when {words.percent(point.far)} of impostors pass",
-            _Share(point.frr, point.low or 0.0, point.high or 0.0),
+            Interval(point.frr, point.low or 0.0, point.high or 0.0),
         )
         for point in measures.frr_at_far
         if point.frr is not None

@@ -30,8 +30,6 @@ from entropie.kernels.simulation import Geography, Habits, Scene, draw_uniforms,
 from entropie.progress import Progress, silent
 from entropie.theory import checks
 
-__all__ = ["WORLDS", "Simulated", "World", "event_law", "find_world", "simulate_file", "simulate_traces"]
-
 LARGEST_POOL = 2**32 - 1
 _LENGTHS, _WALKS = np.uint64(0), np.uint64(1)  # streams of random numbers
 _BLOCK_USERS = 16_384  # about a million events: a row group, and work for one thread
@@ -71,8 +69,8 @@ class World:
 
     explore: float = 1.0
     fatigue: float = 0.0
-    explore_activity: float = 0.0  # active people explore less: times (events / mean)^-this
-    explore_spread: float = 0.0  # and people differ: times e^u, u even between minus and plus this
+    activity_slope: float = 0.0  # active people explore less: times (events / mean)^-this
+    spread: float = 0.0  # and people differ: times e^u, u even between minus and plus this
     routine: float = 0.0  # after a return, share of returns that go where the person went next that time
     home: float = 0.0  # share of returns that go to the first place of all
     stay: float = 1.0  # a return to the present place is reconsidered, once, unless with this probability
@@ -86,7 +84,7 @@ class World:
     max_events: int = 5000
     min_place_events: int = 1  # places with fewer events are excluded, as publishers of city data do
     first_second: int = 1_333_411_200  # 2012-04-03, the first day of the Foursquare data
-    days: int = 664
+    days: float = 664.0
     city_size_exponent: float = 0.8
     burst: float = 0.5  # pauses are U^-burst - 1: the larger, the more uneven
 
@@ -116,8 +114,8 @@ _PEOPLE = World(
     reach=0.62,
     explore=1.0,
     fatigue=0.22,
-    explore_activity=0.44,
-    explore_spread=1.0,
+    activity_slope=0.44,
+    spread=1.0,
     routine=0.2,
     home=0.19,
     stay=0.38,
@@ -153,7 +151,7 @@ WORLDS: dict[str, World] = {
         min_places=3000,  # the shorter the list of films, the less unlike people can be
         once=True,
         first_second=789_609_600,  # 1995-01-09
-        days=8_660,
+        days=8_660.0,
     ),
 }
 
@@ -190,7 +188,10 @@ def simulate_traces(
 
     12 bytes per event; items that nobody has are excluded. Same seed, same events, whatever `threads`.
     """
-    plan = _plan(kind, users, seed)
+    return _walked(_plan(kind, users, seed), threads, progress)
+
+
+def _walked(plan: _Plan, threads: int | None, progress: Progress = silent) -> Traces:
     events = int(plan.offsets[-1])
     items, times = np.empty(events, np.uint32), np.empty(events, np.int64)
 
@@ -222,10 +223,8 @@ def simulate_file(
     opened = _opener(path)
     plan = _plan(kind, users, seed)
     used = np.zeros(plan.pool, np.bool_)
-    if plan.world.min_place_events > 1:  # which places are rare is known only at the end; a city fits memory
-        blocks = _blocks_of(simulate_traces(plan.world, plan.users, seed=seed, threads=threads))
-    else:
-        blocks = _blocks(plan, threads)
+    rare = plan.world.min_place_events > 1  # which places are rare is known only at the end; a city fits memory
+    blocks = _blocks_of(_walked(plan, threads)) if rare else _blocks(plan, threads)
     people = rows = 0
     with replacing(path) as hidden:
         with opened(str(hidden), _SCHEMA) as writer:
@@ -288,7 +287,8 @@ def _plan(kind: str | World, users: int | None, seed: int) -> _Plan:
     offsets = np.zeros(users + 1, np.int64)
     np.cumsum(world.min_events + np.searchsorted(np.cumsum(law)[:-1], uniform, side="right"), out=offsets[1:])
     hours = np.concatenate([[0.0], np.cumsum(_HOURS) / sum(_HOURS)])
-    return _Plan(world, users, np.uint64(seed), offsets, geography, _habits(world), hours)
+    habits = Habits(*(getattr(world, name) for name in Habits._fields))
+    return _Plan(world, users, np.uint64(seed), offsets, geography, habits, hours)
 
 
 def event_law(world: World, at_most: int) -> NDArray[np.float64]:
@@ -331,31 +331,6 @@ def _geography(world: World, users: int) -> Geography:
         world.near_offset,
         world.city_exponent,
         world.city_offset,
-    )
-
-
-def _habits(world: World) -> Habits:
-    return Habits(
-        explore=world.explore,
-        fatigue=world.fatigue,
-        activity_slope=world.explore_activity,
-        spread=world.explore_spread,
-        mean_events=world.mean_events,
-        routine=world.routine,
-        stay=world.stay,
-        home=world.home,
-        move=world.move,
-        recency=world.recency,
-        hour_choices=world.hour_choices,
-        near=world.near,
-        travel=world.travel,
-        fame=world.fame,
-        famous_places=world.famous_places,
-        reach=world.reach,
-        once=world.once,
-        first_second=world.first_second,
-        days=float(world.days),
-        burst=world.burst,
     )
 
 

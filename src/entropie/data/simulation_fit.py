@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 
-__all__ = ["CURVE", "FitTable", "fit_table"]
-
 CURVE = (0.01, 0.05, 0.10, 0.20, 0.50)
 """Where the popularity curve is read: the most popular 1 %, 5 %, ... of items."""
 

@@ -18,7 +18,7 @@ from entropie.attack.chance import by_content, exchanged_targets
 from entropie.attack.index import Extent, Units
 from entropie.attack.keyed import KeyedRows
 from entropie.attack.matchers import Matcher, Population, matcher
-from entropie.attack.measured import Models
+from entropie.attack.measured import Models, measure_outcome
 from entropie.attack.partial import Partial, merge_users
 from entropie.attack.scoring import AttackOutcome, core_count, law_size, needs_atoms, pilot_size
 from entropie.attack.scoring import attack as attack_all_pairs
@@ -27,7 +27,6 @@ from entropie.data.traces import Traces
 from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
 from entropie.measures.law import ScoreLaw
-from entropie.measures.summary import measure_outcome
 from entropie.plan.attacks import AttackSpec, Training
 from entropie.plan.execution import Attacked, Outcome, executed
 from entropie.plan.grid import Grid

@@ -131,7 +131,7 @@ def cell(
         )
         for begin, end in pieces_of(index, arranged, threads)
     )
-    return run_blocks(jobs, arranged.ids.size, threads, None)
+    return run_blocks(jobs, arranged.ids.size, threads)
 
 
 def pilot_cell(known: Known, asked: Asked, units: Units) -> Partial:

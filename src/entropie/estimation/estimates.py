@@ -90,10 +90,6 @@ class Estimates:
         caption = f"largest shares of {self.reports:,} reports"
         return html_table(caption, ("item", "share", "low", "high", "above noise"), rows)
 
-    def projected(self) -> Floats:
-        """The nearest distribution (sum 1, none negative). For display only: it is biased."""
-        return project_to_simplex(self.probabilities)
-
     def top(self, size: int) -> NDArray[np.int64]:
         """Positions of the `size` largest estimates, largest first, ties by position."""
         size = min(checks.whole_number("size", size, at_least=0), len(self.counts))
@@ -127,16 +123,6 @@ def estimate(counts: Counts, rates: CountingRates) -> Estimates:
             "so nothing can be estimated; use a larger epsilon or theta."
         )
     return Estimates(counts.snapshot(), counts.reports, rates, counts.domain_size, counts.items)
-
-
-def project_to_simplex(values: ArrayLike) -> Floats:
-    """The point of the probability simplex closest to `values` in l2."""
-    v = _finite_list("values", values)
-    v = v - v.max()  # the same point is nearest, and huge estimates keep their digits
-    ordered = np.sort(v)[::-1]
-    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(v) + 1)
-    kept = np.flatnonzero(ordered > excess)[-1]
-    return np.asarray(np.maximum(v - excess[kept], 0.0))
 
 
 def _finite_list(name: str, values: ArrayLike) -> Floats:

@@ -6,8 +6,7 @@ import math
 
 from entropie.document import Document
 from entropie.measures.best import level_among
-from entropie.measures.intervals import share_interval
-from entropie.measures.special import normal_quantile
+from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.words import count, plural
 
 __all__ = ["MOST_PEOPLE", "assessed_statement", "headline_level", "people_needed"]

@@ -15,8 +15,6 @@ from entropie.measures.intervals import LEVEL, Interval, share_interval
 if TYPE_CHECKING:
     from entropie.measures.summary import Measures
 
-__all__ = ["BestAttack", "level_among", "strength"]
-
 
 @dataclass(frozen=True, slots=True)
 class BestAttack:

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidParameter
 from entropie.measures.divergence import Divergence, divergence
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval
+from entropie.measures.intervals import LEVEL, REPLICATES, Interval, normal_quantile
 from entropie.measures.law import ScoreLaw
-from entropie.measures.special import normal_quantile
-
-__all__ = ["Convergence", "SizePoint", "convergence", "doubling_sizes", "subsample_law"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +59,12 @@ def convergence(
     repeats: int = 4,
     tolerance_bits: float = 0.1,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> Convergence:
     """Run `attack(users, rng)` on random subsamples of each size and fit the slope of the bits.
 
     The attack must be run anew on each subsample: with fewer users an adversary has fewer candidates, and a matcher
-    that learns from all users learns less. Where that is too dear, `subsample_law` thins one law; it answers a
-    weaker question, how far the estimate depends on the number of scores. Subsamples overlap, so that the interval
-    of the slope is somewhat too narrow; the largest size counts once if it is everybody.
+    that learns from all users learns less. Subsamples overlap, so that the interval of the slope is somewhat too
+    narrow; the largest size counts once if it is everybody.
     """
     if len(set(sizes)) < 2 or min(sizes) < 2:
         raise InvalidParameter.of("sizes", "two or more different numbers of at least 2 users", tuple(sizes))
@@ -80,28 +75,14 @@ def convergence(
     for size, child in zip(runs, np.random.SeedSequence(seed).spawn(len(runs)), strict=True):
         rng = np.random.default_rng(child)
         law = attack(size, rng)
-        points.append(SizePoint(size, divergence(law, rng, replicates=replicates, level=level)))
+        points.append(SizePoint(size, divergence(law, rng, replicates=replicates)))
     free = [point for point in points if not _cut_short([p.pse for p in points if p.users == point.users])]
     limited = len({point.users for point in free}) < 2
-    slope = _slope(points if limited else free, level)
+    slope = _slope(points if limited else free)
     within = max(abs(slope.low), abs(slope.high)) <= tolerance_bits
     leaves_out_zero = slope.low > 0.0 or slope.high < 0.0
     settled = True if within else False if leaves_out_zero else None
     return Convergence(tuple(points), slope, tolerance_bits, settled, limited)
-
-
-def subsample_law(law: ScoreLaw, users: int, rng: np.random.Generator) -> ScoreLaw:
-    """The law that `users` of its targets would show: their genuine scores, and impostor scores drawn in proportion.
-
-    Pairs are drawn one by one here, not by user: a user's comparisons do not stay together.
-    """
-    if not 2 <= users <= law.targets:
-        raise InvalidParameter.of("users", f"between 2 and the {law.targets} targets", users)
-    if not law.impostors:
-        raise InvalidInput("A distribution without impostor scores cannot be subsampled.")
-    share = users * (users - 1) / (law.targets * (law.targets - 1))
-    drawn = rng.multinomial(max(1, round(law.impostors * share)), law.counts / law.impostors)
-    return ScoreLaw.weighted(law.values, drawn, rng.choice(law.genuine, users, replace=False))
 
 
 def _cut_short(bits: Sequence[Divergence]) -> bool:
@@ -111,9 +92,9 @@ def _cut_short(bits: Sequence[Divergence]) -> bool:
     return unmatched > 0.05 or room < 1.0
 
 
-def _slope(points: Sequence[SizePoint], level: float) -> Interval:
+def _slope(points: Sequence[SizePoint]) -> Interval:
     """Weighted least squares of bits on log2 users, each point weighing by the width of its interval."""
-    z = normal_quantile(0.5 + level / 2.0)
+    z = normal_quantile(0.5 + LEVEL / 2.0)
     doublings = np.log2([point.users for point in points])
     bits = np.array([point.pse.value_bits for point in points])
     deviation = np.array([(point.pse.high_bits - point.pse.low_bits) / (2.0 * z) for point in points])

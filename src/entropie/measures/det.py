@@ -16,19 +16,9 @@ from numpy.typing import NDArray
 
 from entropie.data.scoresets import ScoreMatrix
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.intervals import LEVEL, REPLICATES, percentiles, wilson
+from entropie.measures.intervals import REPLICATES, percentiles, wilson
 from entropie.measures.law import ScoreLaw
 from entropie.measures.resampling import counts_by_user, resample_genuine, resample_users
-
-__all__ = [
-    "FALSE_ACCEPT_RATES",
-    "DetCurve",
-    "EqualErrorRate",
-    "RejectRate",
-    "det_curve",
-    "equal_error_rate",
-    "frr_at_far",
-]
 
 FALSE_ACCEPT_RATES = (1e-2, 1e-3, 1e-4)
 """Where FRR is reported."""
@@ -92,11 +82,6 @@ class EqualErrorRate:
     frr: float
     interpolated: float
 
-    def to_json(self) -> dict[str, float]:
-        """Plain numbers, keys as in assessment.json."""
-        names = ("value", "low", "high", "far", "frr", "interpolated")
-        return {name: float(getattr(self, name)) for name in names}
-
 
 @dataclass(frozen=True, slots=True)
 class RejectRate:
@@ -107,12 +92,8 @@ class RejectRate:
     low: float | None
     high: float | None
 
-    def to_json(self) -> dict[str, float | None]:
-        """Plain numbers, keys as in assessment.json."""
-        return {"far": self.far, "frr": self.frr, "low": self.low, "high": self.high}
 
-
-def det_curve(law: ScoreLaw, *, independent: int | None = None, level: float = LEVEL) -> DetCurve:
+def det_curve(law: ScoreLaw, *, independent: int | None = None) -> DetCurve:
     """The exact curve from the impostor law and the genuine scores.
 
     `independent` is the number of users behind the genuine scores, where it is not one score each.
@@ -127,7 +108,7 @@ def det_curve(law: ScoreLaw, *, independent: int | None = None, level: float = L
     best[-1] = True
     frr = rejected[best] / law.targets
     trials = law.targets if independent is None else independent
-    low, high = wilson(frr * trials, trials, level)
+    low, high = wilson(frr * trials, trials)
     return DetCurve(np.append(genuine, np.inf)[best], accepted[best] / law.impostors, frr, low, high)
 
 
@@ -137,10 +118,9 @@ def equal_error_rate(
     *,
     comparisons: ScoreMatrix | None = None,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> EqualErrorRate:
     """The mean of FAR and FRR at the operating point where they differ least, with a bootstrap interval over users."""
-    curve = det_curve(law, level=level)
+    curve = det_curve(law)
     at = int(np.argmin(np.abs(curve.far - curve.frr)))
     value = float(curve.far[at] + curve.frr[at]) / 2.0
     thresholds, far = _near_the_crossing(curve, law.targets)
@@ -155,9 +135,9 @@ def equal_error_rate(
         impostors = counts.impostors.sum(axis=0) * np.exp(change)
         above = np.cumsum(impostors[:, ::-1], axis=1)[:, ::-1] / impostors.sum(axis=1, keepdims=True)
         spread = _closest_mean(above[:, 1:], np.cumsum(genuine, axis=1)[:, :-1])
-    low, high = percentiles(spread, level)
+    low, high = percentiles(spread)
     if high - low < 1.0 / law.targets:  # too good or too coarse to vary: the share's own interval says more
-        ends = wilson(value * law.targets, law.targets, level)
+        ends = wilson(value * law.targets, law.targets)
         low, high = min(low, float(ends[0])), max(high, float(ends[1]))
     return EqualErrorRate(
         value, min(low, value), max(high, value), float(curve.far[at]), float(curve.frr[at]), _interpolated(curve)

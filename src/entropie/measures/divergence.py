@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from entropie.data.scoresets import ScoreMatrix
 from entropie.errors import InvalidParameter
 from entropie.measures.cells import CELL_IMPOSTORS, Cells, cells_of
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval, percentiles
+from entropie.measures.intervals import REPLICATES, Interval, percentiles
 from entropie.measures.law import ScoreLaw
 from entropie.measures.resampling import counts_by_user, resample_genuine, resample_users
-
-__all__ = ["Divergence", "divergence", "finite_divergence"]
 
 NATS_PER_BIT = math.log(2.0)
 
@@ -62,7 +60,6 @@ def divergence(
     *,
     comparisons: ScoreMatrix | None = None,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> Divergence:
     """D(f_G || f_I), the default estimate: exact impostor law, cells with genuine and impostor scores.
 
@@ -72,7 +69,7 @@ def divergence(
     (0.74, 0.74)
     """
     cells = cells_of(law)
-    interval = _with_interval(cells, _mean_log_ratio, rng, comparisons, replicates, level)
+    interval = _with_interval(cells, _mean_log_ratio, rng, comparisons, replicates)
     return Divergence(
         value_bits=interval.value,
         low_bits=interval.low,
@@ -89,7 +86,6 @@ def finite_divergence(
     *,
     comparisons: ScoreMatrix | None = None,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> Interval:
     """The lower bound E_G[-log2((n-1)/(n L) + 1/n)], L = f_G/f_I, on PSE among n users; never above log2 n.
 
@@ -104,7 +100,7 @@ def finite_divergence(
         seen = np.where(genuine > 0.0, -np.logaddexp(others - log_ratio, -math.log(users)), 0.0)
         return np.asarray((genuine * seen).sum(axis=-1) / NATS_PER_BIT)
 
-    return _with_interval(cells_of(law), finite, rng, comparisons, replicates, level)
+    return _with_interval(cells_of(law), finite, rng, comparisons, replicates)
 
 
 def _mean_log_ratio(genuine: NDArray[np.float64], log_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -119,7 +115,6 @@ def _with_interval(
     rng: np.random.Generator,
     comparisons: ScoreMatrix | None,
     replicates: int,
-    level: float,
 ) -> Interval:
     """The functional of genuine shares and log ratios, with the bootstrap interval moved onto the estimate.
 
@@ -135,5 +130,5 @@ def _with_interval(
         log_impostor = np.maximum(log_impostor + change, cells.log_unseen_share)
     with np.errstate(divide="ignore"):
         spread = functional(genuine, np.log(genuine) - log_impostor)
-    low, high = percentiles(spread - spread.mean() + estimate, level)
+    low, high = percentiles(spread - spread.mean() + estimate)
     return Interval(estimate, min(low, estimate), max(high, estimate))

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from entropie.errors import InvalidInput
-from entropie.measures.intervals import LEVEL, Interval, share_interval
-
-__all__ = ["GROUPS", "Exposure", "ExposureGroup", "exposure"]
+from entropie.measures.intervals import Interval, share_interval
 
 GROUPS = 10
 """People are shown in so many groups of equal size."""
@@ -56,7 +54,7 @@ class Exposure:
         }
 
 
-def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS, level: float = LEVEL) -> Exposure:
+def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS) -> Exposure:
     """Cut people into groups by `clarity`, clearest first; equally clear people share their credit.
 
     Sharing makes the groups independent of the order in which people are listed. With fewer people than groups every
@@ -73,14 +71,8 @@ def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS, lev
     _, place, members = np.unique(-gaps, return_inverse=True, return_counts=True)
     shared = (np.bincount(place, weights=shares) / members)[np.sort(place)]
     bounds = np.linspace(0, shares.size, min(groups, shares.size) + 1).round().astype(np.int64)
-    return Exposure(
-        tuple(
-            _group(shared[begin:end], int(begin), int(end), shares.size, level)
-            for begin, end in itertools.pairwise(bounds)
-        )
-    )
-
-
-def _group(shared: np.ndarray, begin: int, end: int, people: int, level: float) -> ExposureGroup:
-    right = share_interval(float(shared.mean()), shared.size, level)
-    return ExposureGroup(begin / people, end / people, shared.size, right)
+    groups_of_people = []
+    for begin, end in itertools.pairwise(bounds.tolist()):
+        right = share_interval(float(shared[begin:end].mean()), end - begin)
+        groups_of_people.append(ExposureGroup(begin / shares.size, end / shares.size, end - begin, right))
+    return Exposure(tuple(groups_of_people))

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from entropie.measures.law import ScoreLaw
 
-__all__ = ["BINS", "LawHistogram", "law_histogram"]
-
 BINS = 48
 _TAIL = 0.001
 

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.intervals import LEVEL, Interval, share_interval
-
-__all__ = ["GUESSES", "GuessError", "guessing_error", "identification_error", "lift", "rank_steps", "top_k_errors"]
+from entropie.measures.intervals import Interval, share_interval
 
 GUESSES = (1, 2, 5, 10, 20, 50, 100)
 """The list lengths reported by default."""
@@ -26,12 +24,8 @@ class GuessError:
     low: float
     high: float
 
-    def to_json(self) -> dict[str, float | int]:
-        """Plain numbers, keys as in assessment.json."""
-        return {"k": self.k, "error": self.error, "low": self.low, "high": self.high}
 
-
-def identification_error(credit: ArrayLike, *, independent: int | None = None, level: float = LEVEL) -> Interval:
+def identification_error(credit: ArrayLike, *, independent: int | None = None) -> Interval:
     """One minus the mean credit, with Wilson's interval.
 
     A target's credit is 1/s when its user is one of s users tied for the best score, else 0. `independent` is the
@@ -41,7 +35,7 @@ def identification_error(credit: ArrayLike, *, independent: int | None = None, l
     0.625
     """
     shares = _checked_credit(credit)
-    return share_interval(float(shares.mean()), _trials(shares.size, independent), level).complement
+    return share_interval(float(shares.mean()), _trials(shares.size, independent)).complement
 
 
 def top_k_errors(
@@ -51,7 +45,6 @@ def top_k_errors(
     *,
     guesses: Sequence[int] = GUESSES,
     independent: int | None = None,
-    level: float = LEVEL,
 ) -> tuple[GuessError, ...]:
     """Error within k guesses for every k up to the number of users.
 
@@ -67,7 +60,7 @@ def top_k_errors(
     errors = []
     for k in sorted({k for k in guesses if 1 <= k <= users}):
         success = float(np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0).mean())
-        error = share_interval(success, trials, level).complement
+        error = share_interval(success, trials).complement
         errors.append(GuessError(k, error.value, error.low, error.high))
     return tuple(errors)
 

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidParameter
-from entropie.measures.special import normal_quantile
-
-__all__ = ["LEVEL", "REPLICATES", "Interval", "percentiles", "share_interval", "wilson"]
 
 LEVEL = 0.95
 """Confidence level of every interval unless told otherwise."""
@@ -44,6 +42,11 @@ class Interval:
     def to_json(self) -> dict[str, float]:
         """Plain numbers, keys as in assessment.json."""
         return {"value": float(self.value), "low": float(self.low), "high": float(self.high)}
+
+
+def normal_quantile(probability: float) -> float:
+    """The z with Pr(Z <= z) = probability for a standard normal Z."""
+    return NormalDist().inv_cdf(probability)
 
 
 def wilson(successes: ArrayLike, trials: float, level: float = LEVEL) -> tuple[NDArray[np.float64], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidInput
 
-__all__ = ["ScoreLaw"]
-
-LARGEST_TOTAL = 2**62  # a total above this could overflow when laws merge
+LARGEST_TOTAL = 2**62  # a total above this could overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,8 +17,7 @@ class ScoreLaw:
     """Impostor scores as distinct sorted values with counts (a count may exceed 1e12); genuine scores.
 
     There is one genuine score per target. It is tied with impostors exactly where the numbers are equal:
-    whoever makes the law puts both on one grid. Either part may be empty, so that a block of pairs is a law
-    too and blocks merge; the measures ask for more.
+    whoever makes the law puts both on one grid. Either part may be empty; the measures ask for more.
 
     >>> law = ScoreLaw.from_scores(genuine=[2.0, 3.0], impostor=[0.0, 0.0, 2.0])
     >>> law.values.tolist(), law.counts.tolist(), law.impostors, law.targets
@@ -64,16 +60,6 @@ class ScoreLaw:
             scores, weights = scores[starts], np.add.reduceat(weights, starts)
         kept = weights > 0
         return cls(scores[kept], weights[kept], _scores("genuine", genuine))
-
-    @classmethod
-    def merge(cls, laws: Iterable[ScoreLaw]) -> ScoreLaw:
-        """Join partial laws: counts of equal values add up, genuine scores follow in the given order."""
-        parts = list(laws)
-        return cls.weighted(
-            np.concatenate([np.empty(0), *(part.values for part in parts)]),
-            np.concatenate([np.empty(0, dtype=np.int64), *(part.counts for part in parts)]),
-            np.concatenate([np.empty(0), *(part.genuine for part in parts)]),
-        )
 
     @property
     def impostors(self) -> int:

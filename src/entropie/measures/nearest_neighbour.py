@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures.cells import digamma
 from entropie.measures.law import ScoreLaw
-from entropie.measures.special import digamma
-
-__all__ = ["JITTER", "MOST_TARGETS", "PaperEstimate", "nearest_neighbour_bits", "paper_estimate"]
 
 JITTER = 1e-4
 """Standard deviation of the noise that breaks ties in the paper's runs."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from entropie.data.scoresets import ScoreMatrix
 
-__all__ = ["CountsByUser", "counts_by_user", "resample_genuine", "resample_users"]
-
 
 class CountsByUser(NamedTuple):
     """How often each user (row) met each cell (column)."""

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from entropie.data.scoresets import FAILED_SCORE, FailedRule, ScoreKind, ScoreLists, ScoreMatrix, read_scores
 from entropie.errors import InvalidInput
-from entropie.measures.intervals import LEVEL, REPLICATES
+from entropie.measures.intervals import REPLICATES
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Identified, Measures, measure
 from entropie.theory import checks
-
-__all__ = ["ScoreSetMeasures", "measure_lists", "measure_matrix", "score_measures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +38,26 @@ def score_measures(
     matcher: str | None = None,
     seed: int = 0,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> ScoreSetMeasures:
     """Read a score set (see `entropie.data.scoresets.read_scores`) and measure it."""
     seed = checks.whole_number("seed", seed, at_least=0)
     scores = read_scores(*paths, kind=kind, failed=failed, failed_score=failed_score, matcher=matcher)
     if isinstance(scores, ScoreLists):
-        return measure_lists(scores, seed=seed, replicates=replicates, level=level)
-    return measure_matrix(scores, seed=seed, replicates=replicates, level=level)
+        return measure_lists(scores, seed=seed, replicates=replicates)
+    return measure_matrix(scores, seed=seed, replicates=replicates)
 
 
-def measure_lists(
-    lists: ScoreLists, *, seed: int = 0, replicates: int = REPLICATES, level: float = LEVEL
-) -> ScoreSetMeasures:
+def measure_lists(lists: ScoreLists, *, seed: int = 0, replicates: int = REPLICATES) -> ScoreSetMeasures:
     """Measure pooled scores: bits and error trade-off, no identification.
 
     Each genuine score is taken for another user's, and their number for the number of users.
     """
     law = ScoreLaw.from_scores(lists.genuine, lists.impostor)
-    measured = measure(law, users=max(law.targets, 1), seed=seed, replicates=replicates, level=level)
+    measured = measure(law, users=max(law.targets, 1), seed=seed, replicates=replicates)
     return _with_counts(measured, lists.failed, 0)
 
 
-def measure_matrix(
-    matrix: ScoreMatrix, *, seed: int = 0, replicates: int = REPLICATES, level: float = LEVEL
-) -> ScoreSetMeasures:
+def measure_matrix(matrix: ScoreMatrix, *, seed: int = 0, replicates: int = REPLICATES) -> ScoreSetMeasures:
     """Measure probes against references: each probe is a target, each user with references a candidate.
 
     A candidate scores as the closest of their references. The bootstrap draws users with all their comparisons.
@@ -94,7 +87,6 @@ def measure_matrix(
         identified=Identified(credit, low, high, independent=people),
         comparisons=candidates,
         replicates=replicates,
-        level=level,
     )
     return _with_counts(measured, matrix.failed, candidates.probe_users.size - targets.size)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from entropie.data.scoresets import ScoreMatrix
 from entropie.errors import InvalidParameter
@@ -24,40 +24,9 @@ from entropie.measures.identification import (
     rank_steps,
     top_k_errors,
 )
-from entropie.measures.intervals import LEVEL, REPLICATES, Interval
+from entropie.measures.intervals import REPLICATES, Interval
 from entropie.measures.law import ScoreLaw
 from entropie.measures.nearest_neighbour import PaperEstimate, paper_estimate
-
-__all__ = ["Identified", "Measures", "Outcome", "measure", "measure_outcome"]
-
-
-class Outcome(Protocol):
-    """What an attack hands over to be measured."""
-
-    @property
-    def law(self) -> ScoreLaw:
-        """All scores."""
-        ...
-
-    @property
-    def credit(self) -> NDArray[np.float64]:
-        """1/s where the genuine user is one of the s best, else 0."""
-        ...
-
-    @property
-    def rank_low(self) -> NDArray[np.int64]:
-        """Users strictly better than the genuine one, plus 1."""
-        ...
-
-    @property
-    def rank_high(self) -> NDArray[np.int64]:
-        """Users strictly better or tied, the genuine one included."""
-        ...
-
-    @property
-    def clarity(self) -> NDArray[np.float64]:
-        """How far the best candidate stands ahead of the second."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,19 +39,9 @@ class Identified:
     clarity: ArrayLike | None = None  # how far the best candidate stands ahead of the second
     independent: int | None = None  # users behind the targets, where it is not one target each
 
-    def error(self, level: float) -> Interval:
-        """Share of targets whose user is not the best."""
-        return identification_error(self.credit, independent=self.independent, level=level)
-
-    def within(self, guesses: Sequence[int], users: int, level: float) -> tuple[GuessError, ...]:
+    def within(self, guesses: Sequence[int], users: int) -> tuple[GuessError, ...]:
         """Share of targets whose user is not within so many guesses."""
-        return top_k_errors(
-            self.rank_low, self.rank_high, users, guesses=guesses, independent=self.independent, level=level
-        )
-
-    def exposure(self, level: float) -> Exposure | None:
-        """The risk of those whose match is clear, where it is known how clear it is."""
-        return None if self.clarity is None else exposure(self.credit, self.clarity, level=level)
+        return top_k_errors(self.rank_low, self.rank_high, users, guesses=guesses, independent=self.independent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +79,14 @@ class Measures:
             "identification_error": None if self.identification_error is None else self.identification_error.to_json(),
             "guessing_error": self.guessing_error,
             "lift": self.lift,
-            "top_k": [error.to_json() for error in self.top_k],
+            "top_k": [asdict(error) for error in self.top_k],
             "pse_bits": self.pse.to_json(),
             "pse_finite_bits": self.pse_finite.to_json(),
             "pse_paper_bits": None if self.pse_paper is None else self.pse_paper.to_json(),
-            "equal_error_rate": self.eer.to_json(),
+            "equal_error_rate": asdict(self.eer),
             "det": self.det.to_json(),
             "det_band": self.det.band_to_json(),
-            "frr_at_far": [rate.to_json() for rate in self.frr_at_far],
+            "frr_at_far": [asdict(rate) for rate in self.frr_at_far],
             "laws": self.laws.to_json(),
             "rank_curve": [list(point) for point in self.rank_curve],
             "exposure": None if self.exposure is None else self.exposure.to_json(),
@@ -141,9 +100,7 @@ def measure(
     seed: int,
     identified: Identified | None = None,
     comparisons: ScoreMatrix | None = None,
-    guesses: Sequence[int] = GUESSES,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> Measures:
     """Measure an attack: its distribution of scores and, where known, how each target was identified.
 
@@ -153,13 +110,16 @@ def measure(
     if replicates < 2:
         raise InvalidParameter.of("replicates", "at least 2", replicates)
     for_pse, for_finite, for_eer = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3))
-    independent = None if identified is None else identified.independent
-    error = None if identified is None else identified.error(level)
-
-    def within(lengths: Sequence[int]) -> tuple[GuessError, ...]:
-        return () if identified is None else identified.within(lengths, users, level)
-
-    curve = det_curve(law, independent=independent, level=level)
+    error = independent = exposed = None
+    top_k: tuple[GuessError, ...] = ()
+    ranks: tuple[GuessError, ...] = ()
+    if identified is not None:
+        independent = identified.independent
+        error = identification_error(identified.credit, independent=independent)
+        top_k, ranks = identified.within(GUESSES, users), identified.within(rank_steps(users), users)
+        if identified.clarity is not None:
+            exposed = exposure(identified.credit, identified.clarity)
+    curve = det_curve(law, independent=independent)
     return Measures(
         users=users,
         targets=law.targets,
@@ -167,22 +127,14 @@ def measure(
         identification_error=error,
         guessing_error=guessing_error(users),
         lift=None if error is None else lift(error.value, users),
-        top_k=within(guesses),
-        pse=divergence(law, for_pse, comparisons=comparisons, replicates=replicates, level=level),
-        pse_finite=finite_divergence(
-            law, users, for_finite, comparisons=comparisons, replicates=replicates, level=level
-        ),
+        top_k=top_k,
+        pse=divergence(law, for_pse, comparisons=comparisons, replicates=replicates),
+        pse_finite=finite_divergence(law, users, for_finite, comparisons=comparisons, replicates=replicates),
         pse_paper=paper_estimate(law, seed) if law.targets > 1 else None,
-        eer=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates, level=level),
+        eer=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates),
         det=curve,
         frr_at_far=frr_at_far(curve, law.impostors),
         laws=law_histogram(law),
-        rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in within(rank_steps(users))),
-        exposure=None if identified is None else identified.exposure(level),
+        rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in ranks),
+        exposure=exposed,
     )
-
-
-def measure_outcome(outcome: Outcome, *, users: int, seed: int, replicates: int = REPLICATES) -> Measures:
-    """Measure what an attack handed over; the distribution of impostor scores is held fixed in the intervals."""
-    identified = Identified(outcome.credit, outcome.rank_low, outcome.rank_high, outcome.clarity)
-    return measure(outcome.law, users=users, seed=seed, identified=identified, replicates=replicates)

@@ -22,8 +22,6 @@ from entropie.mechanisms.values import checked_value, checked_values
 from entropie.theory.guarantee import ChannelParameters, Guarantee, guarantee
 from entropie.theory.loss import CountingRates
 
-__all__ = ["ItemMechanism", "Mechanism"]
-
 
 class Mechanism(ABC):
     """From an item code to a report, and from reports back to the distribution of items.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,8 +13,6 @@ from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.plugins import Registry
-
-__all__ = ["MECHANISMS", "make_mechanism", "mechanism_kind", "mechanism_kinds"]
 
 MECHANISMS = MappingProxyType({made.kind: made for made in (RandomizedResponse, LocalHashing, Identity, RandomChoice)})
 """The mechanisms that come with this package, by kind."""
@@ -37,7 +36,7 @@ def make_mechanism(
     domain_size: int,
     epsilon: float | None = None,
     theta: float | None = None,
-    own: dict[str, int | None] | None = None,
+    own: Mapping[str, int | None] = MappingProxyType({}),
 ) -> Mechanism:
     """A mechanism from its kind, epsilon or theta, and the options of its own, of which None is left out."""
     made: Any = mechanism_kind(kind) if kind in mechanism_kinds() else None
@@ -46,7 +45,7 @@ def make_mechanism(
         raise InvalidParameter.of("mechanism", f"one of {', '.join(tunable)}", kind)
     if (epsilon is None) == (theta is None):
         raise InvalidParameter(f"Give {option('epsilon')} or {option('theta')}, one of the two.")
-    given = {name: value for name, value in (own or {}).items() if value is not None}
+    given = {name: value for name, value in own.items() if value is not None}
     unknown = [option(name) for name in given if name not in made.own_options]
     if unknown:
         raise InvalidParameter(f"{made.title.capitalize()} does not take {' or '.join(unknown)}; remove it.")

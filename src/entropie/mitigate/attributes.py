@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from entropie._version import __version__
 from entropie.errors import InvalidParameter, option
-from entropie.measures.special import normal_quantile
+from entropie.measures.intervals import normal_quantile
 from entropie.mitigate.attribute_risk import (
     SMALL_GROUP,
     AttributeRisk,

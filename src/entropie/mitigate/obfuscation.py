@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from entropie.attack.chance import by_content
 from entropie.attack.reports import attack_reports
 from entropie.attack.scoring import AttackOutcome
-from entropie.attack.single import attack_single
 from entropie.data.split import Split, first_events
 from entropie.data.traces import Traces
 from entropie.document.protection import Distribution, RelativeError, Utility
@@ -306,10 +305,7 @@ def _affordable(mechanism: Mechanism, senders: Senders, repetitions: int) -> int
 
 
 def attack_on(mechanism: Mechanism, senders: Senders, reports: Any, *, threads: int | None = None) -> AttackOutcome:
-    """Attack a collection, knowing the mechanism; one plain report each is attacked without visiting pairs."""
-    if senders.reports_per_user == 1 and mechanism.reports_are == "items":
-        sent = Traces(senders.sent.offsets, np.asarray(reports).astype(np.uint32), senders.domain_size)
-        return attack_single(senders.train, sent, theta=mechanism.theta)
+    """Attack a collection, knowing the mechanism."""
     return attack_reports(mechanism, senders.train, reports, senders.sent.offsets, threads=threads)
 
 

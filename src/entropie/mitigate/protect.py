@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from entropie.attack.features import item_rows
 from entropie.attack.matchers import matcher
-from entropie.attack.measured import measured_attack
+from entropie.attack.measured import measure_outcome, measured_attack
 from entropie.attack.scoring import attack
 from entropie.attack.single import pie_bits
 from entropie.data.prepare import prepare
@@ -24,7 +24,7 @@ from entropie.data.traces import Traces
 from entropie.document.protection import ProtectionAttack, ProtectionGoal, ProtectionGuarantee, ProtectionRow, Utility
 from entropie.measures.best import BestAttack, level_among
 from entropie.measures.identification import identification_error
-from entropie.measures.summary import measure_outcome
+from entropie.measures.intervals import share_interval
 from entropie.mechanisms.identity import Identity
 from entropie.mitigate.frontier import frontier
 from entropie.mitigate.obfuscation import (
@@ -163,7 +163,8 @@ def _strongest_plain(senders: Senders, run: Run) -> ProtectionAttack:
     outcomes = {name: attack(matcher(name)(train, sent), threads=run.threads) for name in _PLAIN_MATCHERS}
     name = max(outcomes, key=lambda tried: float(outcomes[tried].credit.mean()))
     measures = measure_outcome(outcomes[name], users=senders.users, seed=run.seed, replicates=run.replicates)
-    error = identification_error(outcomes[name].credit, level=level_among(len(outcomes)))
+    credit = outcomes[name].credit
+    error = share_interval(float(credit.mean()), credit.size, level_among(len(outcomes))).complement
     return figure(name, error, measures.pse)
 
 

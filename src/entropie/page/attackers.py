@@ -13,8 +13,6 @@ from entropie import words
 from entropie.document import Document
 from entropie.document.measured import ShareInterval
 
-__all__ = ["Attacker", "attackers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Attacker:

@@ -29,20 +29,6 @@ from entropie.page.specs import (
     whisker,
 )
 
-__all__ = [
-    "REFERENCES_BITS",
-    "REFERENCE_EQUAL_ERRORS",
-    "attacker_rows",
-    "bits",
-    "det",
-    "exposure",
-    "gauge",
-    "items",
-    "ranks",
-    "scores",
-    "windows",
-]
-
 REFERENCES_BITS = (("Face", 11.2), ("Fingerprint", 20.0), ("Finger vein", 23.2))
 """Published with the paper's code."""
 

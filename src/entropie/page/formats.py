@@ -8,8 +8,6 @@ from typing import Any
 
 from entropie import words
 
-__all__ = ["FORMATS", "written"]
-
 _LONGEST_NAME = 80
 
 

@@ -10,8 +10,6 @@ from markupsafe import Markup
 
 from entropie.page.formats import written
 
-__all__ = ["Marked"]
-
 Path = str | Sequence[str | int]
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _FREE_TEXT = ("text", "name", "file_name")

@@ -19,8 +19,6 @@ from entropie.page.attackers import attackers
 from entropie.page.marks import Marked
 from entropie.page.specs import NARROW, WIDE, Spec
 
-__all__ = ["render", "write_report"]
-
 _CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
     "gauge": charts.gauge,
     "attackers": charts.attacker_rows,

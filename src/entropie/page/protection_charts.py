@@ -19,8 +19,6 @@ from entropie.page.specs import (
     whisker,
 )
 
-__all__ = ["frontier", "guarantee"]
-
 _MECHANISMS = {"rr": "randomized response", "glh": "local hashing"}
 _LOOKS = {"randomized response": (ORANGE, "square"), "local hashing": (BLUE, "circle")}
 

@@ -6,15 +6,29 @@ import numpy as np
 
 from entropie import words
 from entropie.paper import published
-from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results, no_steps
+from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
+from entropie.paper.sources import Kind
+from entropie.paper.steps import Step
 from entropie.theory import any_mechanism, paper, randomized_response
 
-__all__ = ["FIGURE"]
+name = "1"
+title = "alpha against epsilon"
+claim = (
+    "For randomized response the theorem bounds the information far below the proposition for any mechanism: "
+    "2.0e-7, 3.3e-6 and 0.043 bits at epsilon 0.1, 1 and 10, against 0.014, 1.4 and 14."
+)
+kinds: tuple[Kind, ...] = ()
+shown = ("epsilon", "proposition_bits", "any_mechanism_bits", "theorem_bits", "exact_bits")
 
 _PRINTED = {0.1: (0.014, 2.0e-7), 1.0: (1.4, 3.3e-6), 10.0: (14.0, 0.043)}
 """Epsilon to the paper's alpha: proposition, theorem."""
+
+
+def steps(settings: Settings) -> list[Step]:
+    """Formulas need no work on data."""
+    return []
 
 
 def data(settings: Settings, results: Results) -> Rows:
@@ -45,12 +59,9 @@ _NAMES = {
 
 def specs(rows: Rows) -> dict[str, Spec]:
     """Bits against epsilon, both on logarithmic axes."""
-    drawn = [
-        {"epsilon": row["epsilon"], "bits": row[key], "bound": name} for key, name in _NAMES.items() for row in rows
-    ]
     return {
         "": lines(
-            drawn,
+            series(rows, _NAMES, "bits", "bound"),
             axis("epsilon", "epsilon", log=True),
             axis("bits", "alpha (bits)", log=True),
             "bound",
@@ -75,19 +86,3 @@ def findings(rows: Rows) -> list[str]:
                 f"{row['exact_bits']:.2g}."
             )
     return lines
-
-
-FIGURE = Figure(
-    name="1",
-    title="alpha against epsilon",
-    claim=(
-        "For randomized response the theorem bounds the information far below the proposition for any mechanism: "
-        "2.0e-7, 3.3e-6 and 0.043 bits at epsilon 0.1, 1 and 10, against 0.014, 1.4 and 14."
-    ),
-    kinds=(),
-    steps=no_steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=("epsilon", "proposition_bits", "any_mechanism_bits", "theorem_bits", "exact_bits"),
-)

@@ -5,21 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-import numpy as np
-
-from entropie.attack.measured import attack_outcome
+from entropie.attack.measured import attack_outcome, measure_outcome
 from entropie.attack.scoring import AttackOutcome
 from entropie.data.split import Knowledge, Split, split_traces
-from entropie.measures.det import det_curve, equal_error_rate
-from entropie.measures.divergence import divergence, finite_divergence
-from entropie.measures.identification import identification_error
 from entropie.measures.nearest_neighbour import JITTER, paper_estimate
+from entropie.measures.summary import Measures
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind, at_least, sample, source
 from entropie.paper.steps import Step
 from entropie.request import Run, SplitRule
-
-__all__ = ["attack_step", "attacked", "measured", "measured_traces"]
 
 WIDE = 10.0
 """How many times wider the noise is whose effect on the paper's estimate is shown."""
@@ -89,14 +83,21 @@ def measured(outcome: AttackOutcome, users: int, settings: Settings, det: bool =
     score per person, `pse_paper_wide_bits` the same with ten times the noise: where the two differ by log2 10 = 3.32
     bits the noise sets the value. `resolvable_bits` is the most that so many impostor scores can show.
     """
-    law, replicates = outcome.law, settings.scale.replicates
-    seeds = np.random.SeedSequence(settings.seed).spawn(3)
-    for_pse, for_finite, for_eer = (np.random.default_rng(seed) for seed in seeds)
-    error = identification_error(outcome.credit)
-    pse = divergence(law, for_pse, replicates=replicates)
-    found: dict[str, Any] = {
+    measures = measure_outcome(outcome, users=users, seed=settings.seed, replicates=settings.scale.replicates)
+    return {
         "users": users,
         "name_bits": math.log2(users),
+        **errors_and_bits(measures),
+        "pse_paper_wide_bits": paper_estimate(outcome.law, settings.seed, jitter=WIDE * JITTER).value_bits,
+        **(trade_off(measures) if det else {}),
+    }
+
+
+def errors_and_bits(measures: Measures) -> dict[str, Any]:
+    """Columns of the figures on identification."""
+    error, pse = measures.identification_error, measures.pse
+    assert error is not None
+    return {
         "error": error.value,
         "error_low": error.low,
         "error_high": error.high,
@@ -105,12 +106,16 @@ def measured(outcome: AttackOutcome, users: int, settings: Settings, det: bool =
         "pse_high_bits": pse.high_bits,
         "resolvable_bits": pse.resolvable_bits,
         "unmatched_share": pse.unmatched_genuine_share,
-        "pse_finite_bits": finite_divergence(law, users, for_finite, replicates=replicates).value,
-        "pse_paper_bits": paper_estimate(law, settings.seed).value_bits,
-        "pse_paper_wide_bits": paper_estimate(law, settings.seed, jitter=WIDE * JITTER).value_bits,
+        "pse_finite_bits": measures.pse_finite.value,
+        "pse_paper_bits": None if measures.pse_paper is None else measures.pse_paper.value_bits,
     }
-    if det:
-        rate = equal_error_rate(law, for_eer, replicates=replicates)
-        found |= {"equal_error": rate.value, "equal_error_low": rate.low, "equal_error_high": rate.high}
-        found["det"] = det_curve(law).to_json()
-    return found
+
+
+def trade_off(measures: Measures) -> dict[str, Any]:
+    """Columns of the figure of DET curves."""
+    return {
+        "equal_error": measures.eer.value,
+        "equal_error_low": measures.eer.low,
+        "equal_error_high": measures.eer.high,
+        "det": measures.det.to_json(),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -12,20 +11,27 @@ from numpy.typing import NDArray
 from entropie import words
 from entropie.errors import Unreachable
 from entropie.paper.attacks import attack_step
-from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
-from entropie.paper.losses import truth
+from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.figure import Results
+from entropie.paper.losses import most_truth, theorem_theta, truth
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, TITLES, mechanism_of
+from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
-from entropie.theory import composition, paper
-from entropie.theory.calibration import largest_theta
+from entropie.theory import composition
 from entropie.theory.local_hashing import success as hashed_success
 from entropie.theory.loss import local_hashing_rates
 from entropie.theory.randomized_response import success
 from entropie.theory.special import epsilon_of
 
-__all__ = ["FIGURE"]
+name = "10"
+title = "What is new"
+claim = ""
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = (
+    "part", "kind", "error", "bound", "theta", "epsilon", "l2_top", "l2_all", "hash_size", "list_success",
+    "reports_success", "success", "matcher", "users", "pse_bits",
+)  # fmt: skip
 
 ERRORS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.97, 0.99)
 MATCHERS = ("markov", "visit", "bayes", "pitman_yor")
@@ -45,11 +51,6 @@ def steps(settings: Settings) -> list[Step]:
     ]
 
 
-def _worst(kind: str, n: int, k: int, answers: int, theta: float) -> float:
-    epsilon = epsilon_of(theta, answers)
-    return success(n, k, epsilon) if kind == "rr" else hashed_success(n, k, answers, epsilon)
-
-
 def at_equal_errors(settings: Settings) -> list[dict[str, Any]]:
     """The most truth that the theorem and the exact bound allow for an error, and the expected loss of each."""
     known, scale = truth(settings), settings.scale
@@ -59,10 +60,10 @@ def at_equal_errors(settings: Settings) -> list[dict[str, Any]]:
         answers = k if kind == "rr" else scale.hash_size
         for error in ERRORS:
             try:
-                by_theorem = paper.theta_for(paper.alpha_bits_for(error, n), n, k)
+                by_theorem = theorem_theta(n, k, error)
             except Unreachable:
                 by_theorem = None
-            exactly = largest_theta(functools.partial(_worst, kind, n, k, answers), error)
+            exactly = most_truth(kind, n, k, answers, error)
             for bound, theta in (("theorem", by_theorem), ("exact", exactly)):
                 rows.append(
                     {"kind": kind, "error": error, "bound": bound, **_priced(kind, k, answers, theta, shares, n)}
@@ -90,18 +91,14 @@ def by_hash_size(settings: Settings) -> list[dict[str, Any]]:
     """At one exact guarantee, the loss by the number of hash values; collisions taken as those of an ideal hash."""
     known, scale = truth(settings), settings.scale
     n, k, shares = known.users, known.domain_size, known.shares[known.top]
-    epsilon = epsilon_of(_theorem_theta(n, k, scale.wanted_error), k)
+    epsilon = epsilon_of(theorem_theta(n, k, scale.wanted_error), k)
     allowed = success(n, k, epsilon)
     rows = [{"hash_size": None, **_by_size(None, n, k, epsilon, shares)}]
     for size in sorted({round(size) for size in np.geomspace(10, 1e9, 25)}):
-        theta = largest_theta(functools.partial(_worst, "glh", n, k, size), 1.0 - allowed)
+        theta = most_truth("glh", n, k, size, 1.0 - allowed)
         if theta > 0.0:
             rows.append({"hash_size": size, **_by_size(size, n, k, epsilon_of(theta, size), shares)})
     return [{**row, "success": allowed} for row in rows]
-
-
-def _theorem_theta(n: int, k: int, error: float) -> float:
-    return paper.theta_for(paper.alpha_bits_for(error, n), n, k)
 
 
 def _by_size(size: int | None, n: int, k: int, epsilon: float, shares: NDArray[np.float64]) -> dict[str, Any]:
@@ -135,12 +132,8 @@ def data(settings: Settings, results: Results) -> Rows:
 def specs(rows: Rows) -> dict[str, Spec]:
     """Budget at equal errors, loss against g, and bits by matcher."""
     equal = [{**row, "mechanism": TITLES[row["kind"]]} for row in rows if row["part"] == "equal error"]
-    sizes = [
-        {"hash_size": row["hash_size"], "value": row[key], "measure": name}
-        for key, name in (("l2_top", "100 most visited"), ("l2_all", "all places"))
-        for row in rows
-        if row["part"] == "hash size" and row["hash_size"] is not None
-    ]
+    sizes = [row for row in rows if row["part"] == "hash size" and row["hash_size"] is not None]
+    losses = series(sizes, {"l2_top": "100 most visited", "l2_all": "all places"}, "value", "measure")
     return {
         "": lines(
             equal, axis("error", "guaranteed error rate"),
@@ -148,7 +141,7 @@ def specs(rows: Rows) -> dict[str, Spec]:
             description="Expected loss at the same guaranteed error rate: the exact bound allows a smaller one.",
         ),
         "-hash": lines(
-            sizes, axis("hash_size", "hash values g", log=True), axis("value", "squared error", log=True), "measure",
+            losses, axis("hash_size", "hash values g", log=True), axis("value", "squared error", log=True), "measure",
             description="Expected loss against the number of hash values at one exact guarantee.",
         ),
     }  # fmt: skip
@@ -202,19 +195,3 @@ def _adversaries(rows: Rows) -> str:
         f"{row['matcher']} {words.percent(1.0 - row['error'])} ({words.bits(row['pse_bits'])} bits)" for row in attacks
     ]
     return f"Re-identified from the other half of the trace, {attacks[0]['users']:,} people: {', '.join(parts)}."
-
-
-FIGURE = Figure(
-    name="10",
-    title="What is new",
-    claim="",
-    kinds=("check-ins",),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "part", "kind", "error", "bound", "theta", "epsilon", "l2_top", "l2_all", "hash_size", "list_success",
-        "reports_success", "success", "matcher", "users", "pse_bits",
-    ),
-)  # fmt: skip

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from entropie.measures.scoreset import score_measures
+from entropie.paper.attacks import errors_and_bits, trade_off
 from entropie.paper.charts import Rows
 from entropie.paper.figure import Results
 from entropie.paper.published import BIOMETRIC_BITS
 from entropie.paper.settings import Settings
 from entropie.paper.sources import score_files
 from entropie.paper.steps import Step
-
-__all__ = ["biometric_rows", "biometric_steps"]
 
 
 def biometric_steps(settings: Settings) -> list[Step]:
@@ -26,25 +25,7 @@ def score_set(settings: Settings, *, file: str) -> dict[str, Any]:
     found = score_measures(
         (settings.data or Path()) / file, failed="keep", seed=settings.seed, replicates=settings.scale.replicates
     )
-    error = found.identification_error
-    assert error is not None
-    return {
-        "users": found.users,
-        "error": error.value,
-        "error_low": error.low,
-        "error_high": error.high,
-        "pse_bits": found.pse.value_bits,
-        "pse_low_bits": found.pse.low_bits,
-        "pse_high_bits": found.pse.high_bits,
-        "resolvable_bits": found.pse.resolvable_bits,
-        "unmatched_share": found.pse.unmatched_genuine_share,
-        "pse_finite_bits": found.pse_finite.value,
-        "pse_paper_bits": None if found.pse_paper is None else found.pse_paper.value_bits,
-        "equal_error": found.eer.value,
-        "equal_error_low": found.eer.low,
-        "equal_error_high": found.eer.high,
-        "det": found.det.to_json(),
-    }
+    return {"users": found.users, **errors_and_bits(found), **trade_off(found)}
 
 
 def biometric_rows(settings: Settings, results: Results) -> Rows:

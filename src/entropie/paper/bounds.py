@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 
 from entropie import words
-from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, TITLES, single_steps
-from entropie.paper.steps import Step
+from entropie.paper.sources import Kind
 
-__all__ = ["FIGURE", "single_rows"]
+name = "5"
+title = "Bounds and PSE of one check-in"
+claim = "The bounds of proposition and theorem and the PSE of the attack are drawn against epsilon."
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = (
+    "mechanism", "epsilon", "theta", "proposition_bits", "any_mechanism_bits", "theorem_bits", "exact_bits",
+    "contraction_bits", "pie_bits", "pse_bits", "pse_low_bits", "pse_high_bits", "resolvable_bits", "users",
+    "data_bits",
+)  # fmt: skip
+steps = single_steps
 
 
-def steps(settings: Settings) -> list[Step]:
-    """One check-in of everybody through every mechanism and budget."""
-    return single_steps(settings)
-
-
-def single_rows(settings: Settings, results: Results) -> Rows:
+def data(settings: Settings, results: Results) -> Rows:
     """One row per mechanism and budget; the information in hashed data comes from its own step."""
     hashed = results["single check-in: information in hashed data"]
     by_epsilon = dict(zip(hashed["epsilons"], hashed["pie_bits"], strict=True))
@@ -36,33 +40,27 @@ def single_rows(settings: Settings, results: Results) -> Rows:
     return rows
 
 
-_NAMES = {
+_BITS = {
     "proposition_bits": "proposition",
     "theorem_bits": "theorem",
     "exact_bits": "exact, worst case",
     "pie_bits": "in these data (PIE)",
-    "pse_bits": "by the attack (PSE), where above chance",
 }
+_PSE = "by the attack (PSE), where above chance"
 
 
 def specs(rows: Rows) -> dict[str, Spec]:
     """Bits against epsilon for the two mechanisms."""
-    drawn = [
-        {"epsilon": row["epsilon"], "bits": row[key], "bound": name, "mechanism": row["mechanism"]}
-        for key, name in _NAMES.items()
-        for row in rows
-        if key != "pse_bits" or row["pse_low_bits"] > 0.0  # below that it is chance
-    ]
-    return {
-        "": lines(
-            drawn,
-            axis("epsilon", "epsilon"),
-            axis("bits", "bits", log=True),
-            "bound",
-            dash="mechanism",
-            description="Information in one report against epsilon: bounds above, data and attacks below.",
-        )
-    }
+    seen = [row for row in rows if row["pse_low_bits"] > 0.0]  # below that it is chance
+    drawn = [*series(rows, _BITS, "bits", "bound"), *series(seen, {"pse_bits": _PSE}, "bits", "bound")]
+    text = "Information in one report against epsilon: bounds above, data and attacks below."
+    return against_epsilon(drawn, axis("bits", "bits", log=True), text)
+
+
+def against_epsilon(drawn: Rows, y: Spec, description: str) -> dict[str, Spec]:
+    """One chart of both mechanisms."""
+    x = axis("epsilon", "epsilon")
+    return {"": lines(drawn, x, y, "bound", dash="mechanism", description=description)}
 
 
 def findings(rows: Rows) -> list[str]:
@@ -96,22 +94,3 @@ def _in_order(row: dict[str, float]) -> bool:
         and row["theorem_bits"] * slack >= row["exact_bits"]
         and row["exact_bits"] * slack >= row["pie_bits"]
     )
-
-
-FIGURE = Figure(
-    name="5",
-    title="Bounds and PSE of one check-in",
-    claim=(
-        "The bounds of proposition and theorem and the PSE of the attack are drawn against epsilon."
-    ),
-    kinds=("check-ins",),
-    steps=steps,
-    data=single_rows,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "mechanism", "epsilon", "theta", "proposition_bits", "any_mechanism_bits", "theorem_bits", "exact_bits",
-        "contraction_bits", "pie_bits", "pse_bits", "pse_low_bits", "pse_high_bits", "resolvable_bits", "users",
-        "data_bits",
-    ),
-)  # fmt: skip

@@ -8,8 +8,6 @@ from typing import Any
 
 from entropie.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE
 
-__all__ = ["WIDTH", "Rows", "Spec", "axis", "bars", "horizontal", "lines"]
-
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
 
@@ -67,6 +65,11 @@ def lines(
             {"data": {"values": _drawable(points, x, y)}, "mark": spots, "encoding": {"x": x, "y": y, "color": shade}}
         )
     return {"description": description, "height": HEIGHT, "layer": [*layers, *more]}
+
+
+def series(rows: Rows, names: Mapping[str, str], value: str, kind: str) -> Rows:
+    """A row for every number of several columns: `names` gives each column the name that it has under `kind`."""
+    return [{**row, value: row[column], kind: name} for column, name in names.items() for row in rows]
 
 
 def horizontal(values: Mapping[str, float], y: Spec) -> list[Spec]:

@@ -13,14 +13,21 @@ from entropie.data.split import Knowledge, split_traces
 from entropie.data.traces import Traces
 from entropie.paper.attacks import measured_traces
 from entropie.paper.charts import Rows, Spec, bars
-from entropie.paper.figure import Figure, Results
+from entropie.paper.figure import Results
 from entropie.paper.ratings import at_hand, latest_small
 from entropie.paper.settings import Settings
-from entropie.paper.sources import MIN_EVENTS, city_files, ratings_file
+from entropie.paper.sources import MIN_EVENTS, Kind, city_files, ratings_file
 from entropie.paper.steps import Step
 from entropie.request import Run, Source, SplitRule
 
-__all__ = ["FIGURE"]
+name = "cities"
+title = "Paper-style results on real data"
+claim = ""
+kinds: tuple[Kind, ...] = ()
+shown = (
+    "data", "users", "items", "knowledge", "known", "events", "matcher", "error", "error_low", "error_high",
+    "pse_bits", "resolvable_bits", "pse_paper_bits", "equal_error",
+)  # fmt: skip
 
 _LATEST_SMALL = "MovieLens latest-small"
 _MATCHERS = ("markov", "visit", "bayes", "pitman_yor")
@@ -117,19 +124,3 @@ def findings(rows: Rows) -> list[str]:
             f"{words.percent(1.0 - theirs['error'])}{stronger}."
         )
     return lines or ["No real data; name a folder that holds them with --data."]
-
-
-FIGURE = Figure(
-    name="cities",
-    title="Paper-style results on real data",
-    claim="",
-    kinds=(),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "data", "users", "items", "knowledge", "known", "events", "matcher", "error", "error_low", "error_high",
-        "pse_bits", "resolvable_bits", "pse_paper_bits", "equal_error",
-    ),
-)  # fmt: skip

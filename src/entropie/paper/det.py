@@ -7,11 +7,16 @@ from entropie.measures.intervals import Interval
 from entropie.paper.attacks import attack_step
 from entropie.paper.biometrics import biometric_steps
 from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
+from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
 
-__all__ = ["FIGURE"]
+name = "4"
+title = "DET curves"
+claim = "The trade-off of check-ins with 500 training locations is drawn beside those of biometric features."
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = ("curve", "users", "equal_error", "equal_error_low", "equal_error_high")
 
 MATCHERS = ("markov", "visit")
 
@@ -73,16 +78,3 @@ def findings(rows: Rows) -> list[str]:
         for title, row in curves.items()
     ]
     return lines if len(curves) > len(MATCHERS) else [*lines, "Not drawn: score sets; none (bssr1_*.csv) in --data."]
-
-
-FIGURE = Figure(
-    name="4",
-    title="DET curves",
-    claim="The trade-off of check-ins with 500 training locations is drawn beside those of biometric features.",
-    kinds=("check-ins",),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=("curve", "users", "equal_error", "equal_error_low", "equal_error_high"),
-)

@@ -1,45 +1,42 @@
-"""What a figure is: steps to run, rows to make of their results, charts to draw, findings in words."""
+"""What a figure is: a module with steps to run, rows to make of their results, charts to draw, findings in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from entropie.paper.charts import Rows, Spec
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
 
-__all__ = ["Figure", "Results", "no_steps"]
-
 Results = dict[str, Any]
 """Results of steps by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One figure of the paper.
+class Figure(Protocol):
+    """What the module of a figure holds.
 
-    kinds     the data it needs
-    steps     the work it needs; steps that several figures need run once
-    data      its table, from the results of the steps: one flat row per number shown
-    specs     its charts, by what is added to the name of the file ("" for the first)
-    findings  what was found, a short line each and the main one first, from the columns shown alone
-    shown     columns of the table that a page shows
+    claim   what the paper says; empty where the figure is not in it
+    kinds   the data it needs
     """
 
     name: str
     title: str
-    claim: str  # of the paper; empty where the figure is not in it
+    claim: str
     kinds: tuple[Kind, ...]
-    steps: Callable[[Settings], list[Step]]
-    data: Callable[[Settings, Results], Rows]
-    specs: Callable[[Rows], dict[str, Spec]]
-    findings: Callable[[Rows], list[str]]
-    shown: tuple[str, ...]
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Columns of the table that a page shows."""
 
-def no_steps(settings: Settings) -> list[Step]:
-    """A figure of formulas alone needs no work on data."""
-    return []
+    def steps(self, settings: Settings, /) -> list[Step]:
+        """The work it needs; steps that several figures need run once."""
+
+    def data(self, settings: Settings, results: Results, /) -> Rows:
+        """Its table, from the results of the steps: one flat row per number shown."""
+
+    def specs(self, rows: Rows, /) -> dict[str, Spec]:
+        """Its charts, by what is added to the name of the file ("" for the first)."""
+
+    def findings(self, rows: Rows, /) -> list[str]:
+        """What was found, a short line each and the main one first, from the columns shown alone."""

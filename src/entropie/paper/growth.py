@@ -13,19 +13,26 @@ from numpy.typing import NDArray
 from entropie import words
 from entropie.attack.matchers import matcher
 from entropie.attack.scoring import attack
-from entropie.attack.single import single_datum
+from entropie.attack.single import attack_single, pie_bits
 from entropie.data.simulation import simulate_traces
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
-from entropie.mechanisms.mechanism import Mechanism
-from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, mechanism_of, stream
+from entropie.paper.sources import Kind
 from entropie.paper.steps import Step, peak_bytes
 from entropie.request import SplitRule
 
-__all__ = ["FIGURE"]
+name = "growth"
+title = "Time against the number of people"
+claim = ""
+kinds: tuple[Kind, ...] = ()
+shown = (
+    "part", "users", "items", "events", "simulate_seconds", "single_seconds", "five_seconds", "rr_seconds",
+    "glh_seconds", "peak_gigabytes", "single_pie_bits", "five_error",
+)  # fmt: skip
 
 PARTS = (16, 8, 4, 2, 1)
 Result = TypeVar("Result")
@@ -43,7 +50,7 @@ def grown(settings: Settings, *, part: int) -> dict[str, Any]:
         lambda: simulate_traces("foursquare", users, seed=settings.seed, threads=settings.threads)
     )
     one = split_traces(traces, SplitRule(target_events=1))
-    single_seconds, single = _timed(lambda: single_datum(one.train, one.target))
+    single_seconds, bits = _timed(lambda: (attack_single(one.train, one.target), pie_bits(one.train))[1])
     five = split_traces(traces, SplitRule(target_events=5))
     five_seconds, outcome = _timed(lambda: attack(matcher("markov")(five.train, five.target), threads=settings.threads))
     seconds = {kind: _timed(functools.partial(_estimated, settings, kind, one.target))[0] for kind in MECHANISMS}
@@ -57,14 +64,14 @@ def grown(settings: Settings, *, part: int) -> dict[str, Any]:
         "five_seconds": five_seconds,
         "rr_seconds": seconds["rr"],
         "glh_seconds": seconds["glh"],
-        "single_pie_bits": single.pie_bits,
+        "single_pie_bits": bits,
         "five_error": 1.0 - float(outcome.credit.mean()),
         "peak_gigabytes": round(peak_bytes() / 1e9, 2),
     }
 
 
 def _estimated(settings: Settings, kind: str, data: Traces) -> NDArray[np.float64]:
-    mechanism: Mechanism = mechanism_of(kind, data.domain_size, settings.scale.hash_size, epsilon=12.0)
+    mechanism = mechanism_of(kind, data.domain_size, settings.scale.hash_size, epsilon=12.0)
     reports = mechanism.simulate(data.items, stream(settings, "growth", kind, data.users))
     return mechanism.estimate(reports).probabilities
 
@@ -91,10 +98,9 @@ _PIECES = {
 
 def specs(rows: Rows) -> dict[str, Spec]:
     """Seconds against people."""
-    drawn = [{"users": row["users"], "seconds": row[key], "job": name} for key, name in _PIECES.items() for row in rows]
     return {
         "": lines(
-            drawn,
+            series(rows, _PIECES, "seconds", "job"),
             axis("users", "people", log=True),
             axis("seconds", "seconds", log=True),
             "job",
@@ -112,19 +118,3 @@ def findings(rows: Rows) -> list[str]:
         if half[key] > 0
     ]
     return [f"{whole['users']:,} people and {whole['events']:,} events, at most {whole['peak_gigabytes']} GB.", *parts]
-
-
-FIGURE = Figure(
-    name="growth",
-    title="Time against the number of people",
-    claim="",
-    kinds=(),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "part", "users", "items", "events", "simulate_seconds", "single_seconds", "five_seconds", "rr_seconds",
-        "glh_seconds", "peak_gigabytes", "single_pie_bits", "five_error",
-    ),
-)  # fmt: skip

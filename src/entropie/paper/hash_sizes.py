@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import math
 
-from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.figure import Results
 from entropie.paper.losses import loss_step
 from entropie.paper.settings import Settings
+from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
 
-__all__ = ["FIGURE"]
+name = "9"
+title = "Loss against the number of hash values"
+claim = "With the truth told half of the time (theta = 0.5) the loss falls as g grows, towards p(1-theta)/(n theta)."
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = (
+    "hash_size", "epsilon", "l2_top", "formula_top", "paper_formula_top", "l2_all", "formula_all", "bayes_error",
+)  # fmt: skip
 
 THETA = 0.5
+_COLUMNS = {
+    "hash_size": "hash_size",
+    "epsilon": "epsilon",
+    "theta": "theta",
+    "l2_top": "emp top",
+    "l2_top_standard_error": "emp top standard_error",
+    "l2_all": "emp all",
+    "l2_all_standard_error": "emp all standard_error",
+    "formula_top": "formula top",
+    "formula_all": "formula all",
+    "paper_formula_top": "paper formula top",
+    "bayes_error": "bayes_error",
+    "runs": "runs",
+}
+"""Of the table, and where they stand in the results."""
 
 
 def steps(settings: Settings) -> list[Step]:
@@ -22,44 +44,17 @@ def steps(settings: Settings) -> list[Step]:
 
 def data(settings: Settings, results: Results) -> Rows:
     """One row per hash size: measured, by the formula for the family in use, by the paper's formula."""
-    rows = []
-    for step in steps(settings):
-        found = results[step.name]
-        rows.append(
-            {
-                "hash_size": found["hash_size"],
-                "epsilon": found["epsilon"],
-                "theta": found["theta"],
-                "l2_top": found["emp top"],
-                "l2_top_standard_error": found["emp top standard_error"],
-                "l2_all": found["emp all"],
-                "l2_all_standard_error": found["emp all standard_error"],
-                "formula_top": found["formula top"],
-                "formula_all": found["formula all"],
-                "paper_formula_top": found["paper formula top"],
-                "bayes_error": found["bayes_error"],
-                "runs": found["runs"],
-            }
-        )
-    return rows
+    return [{column: results[step.name][source] for column, source in _COLUMNS.items()} for step in steps(settings)]
 
 
 def specs(rows: Rows) -> dict[str, Spec]:
     """Points measured, lines by formula."""
     x, y = axis("hash_size", "hash values g", log=True), axis("l2", "squared error", log=True)
-    curves = [
-        {"hash_size": row["hash_size"], "l2": row[key], "places": name}
-        for key, name in (("formula_top", "100 most visited, formula"), ("formula_all", "all places, formula"))
-        for row in rows
-    ]
-    found = [
-        {"hash_size": row["hash_size"], "l2": row[key], "places": name}
-        for key, name in (("l2_top", "100 most visited, measured"), ("l2_all", "all places, measured"))
-        for row in rows
-    ]
+    formulas = {"formula_top": "100 most visited, formula", "formula_all": "all places, formula"}
+    measured = {"l2_top": "100 most visited, measured", "l2_all": "all places, measured"}
     return {
         "": lines(
-            curves, x, y, "places", points=found,
+            series(rows, formulas, "l2", "places"), x, y, "places", points=series(rows, measured, "l2", "places"),
             description="Squared error of local hashing against the number of hash values at theta = 0.5.",
         )
     }  # fmt: skip
@@ -83,25 +78,3 @@ def findings(rows: Rows) -> list[str]:
             "most visited places."
         ),
     ]
-
-
-FIGURE = Figure(
-    name="9",
-    title="Loss against the number of hash values",
-    claim="With the truth told half of the time (theta = 0.5) the loss falls as g grows, towards p(1-theta)/(n theta).",
-    kinds=("check-ins",),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "hash_size",
-        "epsilon",
-        "l2_top",
-        "formula_top",
-        "paper_formula_top",
-        "l2_all",
-        "formula_all",
-        "bayes_error",
-    ),
-)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from entropie import words
-from entropie.paper.bounds import single_rows
-from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure
-from entropie.paper.single import single_steps
+from entropie.paper import bounds
+from entropie.paper.charts import Rows, Spec, axis, series
+from entropie.paper.sources import Kind
 
-__all__ = ["FIGURE"]
+name = "6"
+title = "Error rate of identification from one check-in"
+claim = "The error rate of the attack and lower bounds for every attack are drawn against epsilon."
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = (
+    "mechanism", "epsilon", "theta", "error", "error_low", "error_high", "error_expected", "error_exact",
+    "error_by_fano", "error_by_theorem", "error_by_pse", "error_by_proposition",
+)  # fmt: skip
+steps, data = bounds.steps, bounds.data
 
-_NAMES = {
+_ERRORS = {
     "error_by_proposition": "bound by the proposition",
     "error_by_theorem": "bound by the theorem",
     "error_by_pse": "by PSE, which is no bound",
@@ -20,22 +27,10 @@ _NAMES = {
 
 
 def specs(rows: Rows) -> dict[str, Spec]:
-    """Error rate against epsilon."""
-    drawn = [
-        {"epsilon": row["epsilon"], "error": row[key], "bound": name, "mechanism": row["mechanism"]}
-        for key, name in _NAMES.items()
-        for row in rows
-    ]
-    return {
-        "": lines(
-            drawn,
-            axis("epsilon", "epsilon"),
-            axis("error", "error rate of the attacker", domain=(0.0, 1.0)),
-            "bound",
-            dash="mechanism",
-            description="Error rate of the attacker against epsilon: measured above, lower bounds below it.",
-        )
-    }
+    """Error rate against epsilon for the two mechanisms."""
+    y = axis("error", "error rate of the attacker", domain=(0.0, 1.0))
+    text = "Error rate of the attacker against epsilon: measured above, lower bounds below it."
+    return bounds.against_epsilon(series(rows, _ERRORS, "error", "bound"), y, text)
 
 
 def findings(rows: Rows) -> list[str]:
@@ -71,21 +66,3 @@ def _crossed(rows: Rows) -> list[str]:
             f"below its {words.percent(first['error_by_pse'])}. A score carries less than the data it was made of."
         )
     ]
-
-
-FIGURE = Figure(
-    name="6",
-    title="Error rate of identification from one check-in",
-    claim=(
-        "The error rate of the attack and lower bounds for every attack are drawn against epsilon."
-    ),
-    kinds=("check-ins",),
-    steps=single_steps,
-    data=single_rows,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "mechanism", "epsilon", "theta", "error", "error_low", "error_high", "error_expected", "error_exact",
-        "error_by_fano", "error_by_theorem", "error_by_pse", "error_by_proposition",
-    ),
-)  # fmt: skip

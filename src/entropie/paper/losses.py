@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.mechanisms.local_hashing import LocalHashing
-from entropie.mechanisms.mechanism import Mechanism
 from entropie.paper.settings import Settings
 from entropie.paper.single import mechanism_of, stream
 from entropie.paper.sources import remembered, single_data
 from entropie.paper.steps import Step
+from entropie.theory import local_hashing, paper, randomized_response
+from entropie.theory.calibration import largest_theta
 from entropie.theory.loss import local_hashing_l2
-
-__all__ = ["METHODS", "SHOWN", "TOP", "Truth", "loss", "loss_step", "truth"]
+from entropie.theory.special import epsilon_of
 
 TOP = 100
 """The most visited places that a loss is also given for."""
@@ -47,6 +47,23 @@ def truth(settings: Settings) -> Truth:
     return Truth(settings)
 
 
+def theorem_theta(users: int, domain_size: int, error: float) -> float:
+    """The most truth that the paper's theorem allows for a guaranteed error."""
+    return paper.theta_for(paper.alpha_bits_for(error, users), users, domain_size)
+
+
+def most_truth(kind: str, users: int, domain_size: int, answers: int, error: float) -> float:
+    """The same by the exact bound: randomized response over all items, or local hashing to so many answers."""
+
+    def success(theta: float) -> float:
+        epsilon = epsilon_of(theta, answers)
+        if kind == "rr":
+            return randomized_response.success(users, domain_size, epsilon)
+        return local_hashing.success(users, domain_size, answers, epsilon)
+
+    return largest_theta(success, error)
+
+
 def loss_step(
     settings: Settings,
     kind: str,
@@ -69,7 +86,7 @@ def loss(
 ) -> dict[str, Any]:
     """Squared error of the estimates over the top places and over all of them, as found and as the formula says."""
     known = truth(settings)
-    mechanism: Mechanism = mechanism_of(kind, known.domain_size, hash_size, epsilon=epsilon, theta=theta)
+    mechanism = mechanism_of(kind, known.domain_size, hash_size, epsilon=epsilon, theta=theta)
     rng = stream(settings, "loss", kind, epsilon, theta, hash_size)
     runs: dict[str, list[float]] = {f"{method} {part}": [] for method in METHODS for part in ("top", "all")}
     shown: dict[str, list[float]] = {}

@@ -8,17 +8,27 @@ from entropie import words
 from entropie.paper.attacks import attack_step
 from entropie.paper.biometrics import biometric_rows, biometric_steps
 from entropie.paper.charts import Rows, Spec, axis, horizontal, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.figure import Results
 from entropie.paper.published import BIOMETRIC_BITS, published_bits
 from entropie.paper.ratings import FEW_EVENTS, at_hand, in_file_order
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
 
-__all__ = ["FIGURE", "plan"]
+name = "2"
+title = "PSE with maximum knowledge"
+claim = (
+    "12.5 bits for one check-in, 19.92 for five and 19.96 for whole traces; 3.1, 15.3 and 18.85 for "
+    "ratings; fingerprint 19.97, face 11.2, finger vein 23.2."
+)
+kinds: tuple[Kind, ...] = ("check-ins", "ratings")
+shown = (
+    "purpose", "data", "matcher", "events", "users", "pse_bits", "pse_low_bits", "pse_high_bits",
+    "resolvable_bits", "unmatched_share", "pse_finite_bits", "pse_paper_bits", "pse_paper_wide_bits",
+    "published_bits", "error",
+)  # fmt: skip
 
 _REAL_RATINGS = "ratings in the order of the file and by time"
-KINDS: tuple[Kind, ...] = ("check-ins", "ratings")
 EVENTS = ("1", "2", "3", "4", "5", "whole")
 _SHRUNK = (4, 16, 64)
 """Parts of the people for whom the attack is run again, to see whether the bits depend on their number."""
@@ -35,7 +45,7 @@ def plan(settings: Settings) -> list[tuple[str, Kind, str, str, Step]]:
         step = attack_step(kind, matcher, "maximum", users=users, target_events=few)
         attacks.append((purpose, kind, matcher, events, step))
 
-    for kind in KINDS:
+    for kind in kinds:
         for matcher in ("markov", "visit"):
             for events in EVENTS:
                 users = min(scale.sampled, everybody[kind]) if events == "whole" else everybody[kind]
@@ -119,11 +129,11 @@ def specs(rows: Rows) -> dict[str, Spec]:
 
 def findings(rows: Rows) -> list[str]:
     """How far the number of people or noise sets the bits, what they are, and what is not reproduced."""
-    slopes = {kind: _slope(rows, kind) for kind in KINDS}
+    slopes = {kind: _slope(rows, kind) for kind in kinds}
     growth = " and ".join(f"{slope:.2f} ({kind})" for kind, slope in slopes.items())
     return [
         f"The paper's estimate for whole traces grows by {growth} bits per doubling of people: it measures the sample.",
-        *(line for kind in KINDS for line in _of_kind(rows, kind)),
+        *(line for kind in kinds for line in _of_kind(rows, kind)),
         "Published for whole traces: 19.96 bits, 0.4 below log2 of its people (check-ins); 18.85, 1.4 above (ratings).",
         (
             "One event scores the same for all who have it: its PSE is -log2 of the chance that two people share it. "
@@ -187,23 +197,3 @@ def _row(rows: Rows, kind: str, purpose: str, events: str) -> dict[str, float]:
         for row in rows
         if (row["purpose"], row["data"], row["matcher"], row["events"]) == (purpose, kind, "markov", events)
     )
-
-
-FIGURE = Figure(
-    name="2",
-    title="PSE with maximum knowledge",
-    claim=(
-        "12.5 bits for one check-in, 19.92 for five and 19.96 for whole traces; 3.1, 15.3 and 18.85 for "
-        "ratings; fingerprint 19.97, face 11.2, finger vein 23.2."
-    ),
-    kinds=("check-ins", "ratings"),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "purpose", "data", "matcher", "events", "users", "pse_bits", "pse_low_bits", "pse_high_bits",
-        "resolvable_bits", "unmatched_share", "pse_finite_bits", "pse_paper_bits", "pse_paper_wide_bits",
-        "published_bits", "error",
-    ),
-)  # fmt: skip

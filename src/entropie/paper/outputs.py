@@ -17,22 +17,10 @@ from entropie._version import __version__
 from entropie.atomic import write_file
 from entropie.paper.charts import WIDTH, Rows
 from entropie.paper.figure import Figure
-from entropie.paper.origins import PREFIX
 from entropie.paper.published import SOURCE
 from entropie.paper.settings import Settings
-from entropie.paper.steps import Done
+from entropie.paper.steps import ORIGIN, Done
 from entropie.spreadsheet import safe_cell
-
-__all__ = [
-    "caption",
-    "csv_text",
-    "machine",
-    "markdown_table",
-    "results_page",
-    "section",
-    "title_of",
-    "write_figure",
-]
 
 
 def write_figure(figure: Figure, rows: Rows, settings: Settings, out: Path) -> list[str]:
@@ -121,7 +109,7 @@ def results_page(parts: Sequence[tuple[Figure, Rows]], steps: Sequence[Done], se
         _READING,
         "",
     ]
-    data = [step.result for step in steps if step.name.startswith(PREFIX)]
+    data = [step.result for step in steps if step.name.startswith(ORIGIN)]
     if data:
         lines += [markdown_table(data, ("data", "source", "people", "items", "events")), ""]
     lines += [section(figure, rows) for figure, rows in parts]

@@ -5,12 +5,19 @@ from __future__ import annotations
 from entropie import words
 from entropie.paper.attacks import attack_step
 from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
 
-__all__ = ["FIGURE", "plan"]
+name = "3"
+title = "PSE with partial knowledge"
+claim = "PSE is drawn against 100 to 500 training locations and 1 to 5 known ratings."
+kinds: tuple[Kind, ...] = ("check-ins", "ratings")
+shown = (
+    "data", "matcher", "known", "users", "pse_bits", "pse_low_bits", "pse_high_bits", "resolvable_bits",
+    "unmatched_share", "pse_paper_bits", "error", "error_low", "error_high",
+)  # fmt: skip
 
 MATCHERS = ("markov", "visit")
 RATINGS_KNOWN = (1, 2, 3, 4, 5)
@@ -84,21 +91,3 @@ def findings(rows: Rows) -> list[str]:
                 f"({words.bits(first['pse_bits'])} and {words.bits(last['pse_bits'])} bits)."
             )
     return lines
-
-
-FIGURE = Figure(
-    name="3",
-    title="PSE with partial knowledge",
-    claim=(
-        "PSE is drawn against 100 to 500 training locations and 1 to 5 known ratings."
-    ),
-    kinds=("check-ins", "ratings"),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "data", "matcher", "known", "users", "pse_bits", "pse_low_bits", "pse_high_bits", "resolvable_bits",
-        "unmatched_share", "pse_paper_bits", "error", "error_low", "error_high",
-    ),
-)  # fmt: skip

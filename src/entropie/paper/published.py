@@ -6,19 +6,6 @@ Privacy 14 (2021), and the results that they published with their code. Nothing 
 
 from __future__ import annotations
 
-__all__ = [
-    "BIOMETRIC_BITS",
-    "DOMAIN_SIZE",
-    "FILMS",
-    "HASH_SIZE",
-    "PSE_BITS",
-    "RATERS",
-    "RELATIVE_ERRORS",
-    "SOURCE",
-    "USERS",
-    "published_bits",
-]
-
 SOURCE = "Murakami and Takahashi, Transactions on Data Privacy 14 (2021), and the results published with their code"
 
 USERS, DOMAIN_SIZE = 1_370_637, 10_500_393

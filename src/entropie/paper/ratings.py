@@ -15,8 +15,6 @@ from entropie.paper.settings import Settings
 from entropie.paper.sources import MIN_EVENTS
 from entropie.request import Source, SplitRule
 
-__all__ = ["FEW_EVENTS", "at_hand", "in_file_order", "latest_small"]
-
 FEW_EVENTS = (1, 2, 3, 4, 5)
 
 

@@ -21,10 +21,8 @@ from entropie.paper import (
 )
 from entropie.paper.figure import Figure
 
-__all__ = ["ALL", "FIGURES", "chosen_figures"]
-
 FIGURES: dict[str, Figure] = {
-    module.FIGURE.name: module.FIGURE
+    module.name: module
     for module in (
         alpha, maximum, partial, det, bounds, identification, utility, top_items, hash_sizes, beyond, cities, growth,
     )

@@ -10,14 +10,11 @@ from typing import Any
 from entropie import drawing
 from entropie.atomic import write_file
 from entropie.paper.figure import Figure
-from entropie.paper.origins import PREFIX, origin_step
 from entropie.paper.outputs import caption, machine, results_page, write_figure
 from entropie.paper.registry import chosen_figures
 from entropie.paper.settings import Settings
-from entropie.paper.steps import Done, run_steps
+from entropie.paper.steps import ORIGIN, Done, origin_step, run_steps
 from entropie.progress import Progress, silent
-
-__all__ = ["Reproduction", "reproduce"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class Reproduction:
             "seed": self.settings.seed,
             "machine": machine(),
             "charts": self.charts,
-            "data": [step.result for step in self.steps if step.name.startswith(PREFIX)],
+            "data": [step.result for step in self.steps if step.name.startswith(ORIGIN)],
             "figures": [
                 {
                     "figure": figure.name,

@@ -11,8 +11,6 @@ from entropie.errors import InvalidParameter
 from entropie.paper import published
 from entropie.theory import checks
 
-__all__ = ["SCALES", "Scale", "Settings", "make_settings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scale:

@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 
 from entropie.attack.reports import attack_reports
-from entropie.attack.scoring import AttackOutcome
-from entropie.attack.single import attack_single, pie_bits
+from entropie.attack.single import pie_bits
 from entropie.data.traces import Traces
 from entropie.mechanisms.local_hashing import LocalHashing
-from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.registry import make_mechanism
 from entropie.paper.attacks import measured
 from entropie.paper.settings import Settings
 from entropie.paper.sources import single_data
 from entropie.paper.steps import Step
 from entropie.theory import any_mechanism, fano, joint, paper
-
-__all__ = ["MECHANISMS", "mechanism_of", "single_steps", "stream"]
 
 MECHANISMS = ("rr", "glh")
 TITLES = {"rr": "randomized response", "glh": "local hashing"}
@@ -27,16 +25,10 @@ TITLES = {"rr": "randomized response", "glh": "local hashing"}
 
 def mechanism_of(
     kind: str, domain_size: int, hash_size: int, *, epsilon: float | None = None, theta: float | None = None
-) -> RandomizedResponse | LocalHashing:
+) -> Mechanism:
     """Randomized response (rr) or local hashing (glh) with this budget or this probability of the truth."""
-    if theta is not None:
-        if kind == "rr":
-            return RandomizedResponse.from_theta(domain_size=domain_size, theta=theta)
-        return LocalHashing.from_theta(domain_size=domain_size, hash_size=hash_size, theta=theta)
-    assert epsilon is not None
-    if kind == "rr":
-        return RandomizedResponse(domain_size=domain_size, epsilon=epsilon)
-    return LocalHashing(domain_size=domain_size, hash_size=hash_size, epsilon=epsilon)
+    own = {"hash_size": hash_size} if kind == "glh" else {}
+    return make_mechanism(kind, domain_size=domain_size, epsilon=epsilon, theta=theta, own=own)
 
 
 def stream(settings: Settings, *words: object) -> np.random.Generator:
@@ -61,7 +53,8 @@ def single(settings: Settings, *, kind: str, epsilon: float) -> dict[str, Any]:
     """Guarantees of one budget, the exact information in the data, and an attack on reports that were drawn."""
     data = single_data(settings)
     mechanism = mechanism_of(kind, data.domain_size, settings.scale.hash_size, epsilon=epsilon)
-    outcome = _attack(settings, mechanism, data, stream(settings, "single", kind, epsilon))
+    reports = mechanism.simulate(data.items, stream(settings, "single", kind, epsilon))
+    outcome = attack_reports(mechanism, data, reports, threads=settings.threads)
     n, k = data.users, data.domain_size
     given = mechanism.guarantee(users=n)
     distinct = np.unique(data.items).size
@@ -90,16 +83,6 @@ def single(settings: Settings, *, kind: str, epsilon: float) -> dict[str, Any]:
         else None,
         **found,
     }
-
-
-def _attack(
-    settings: Settings, mechanism: RandomizedResponse | LocalHashing, data: Traces, rng: np.random.Generator
-) -> AttackOutcome:
-    """The attacker knows everybody's check-in and the mechanism, and sees the reports."""
-    if isinstance(mechanism, LocalHashing):
-        return attack_reports(mechanism, data, mechanism.simulate(data.items, rng), threads=settings.threads)
-    reports = mechanism.simulate(data.items, rng).astype(np.uint32)
-    return attack_single(data, Traces(data.offsets, reports, data.domain_size), theta=mechanism.theta)
 
 
 def hashed_information(settings: Settings) -> dict[str, Any]:

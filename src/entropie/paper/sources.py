@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie import request
-from entropie.atomic import replacing
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.simulation import simulate_traces
@@ -22,20 +19,6 @@ from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.paper.settings import Settings
 from entropie.request import SplitRule
-
-__all__ = [
-    "Kind",
-    "Source",
-    "at_least",
-    "city_files",
-    "forget",
-    "ratings_file",
-    "remembered",
-    "sample",
-    "score_files",
-    "single_data",
-    "source",
-]
 
 Kind = Literal["check-ins", "ratings"]
 
@@ -67,22 +50,16 @@ class Source:
 
 @remembered
 def source(settings: Settings, kind: Kind) -> Source:
-    """The events of one kind at the scale asked for; made once and kept in the folder of results."""
-    users = settings.scale.users if kind == "check-ins" else settings.scale.raters
+    """The events of one kind at the scale asked for."""
+    check_ins = kind == "check-ins"
+    users = settings.scale.users if check_ins else settings.scale.raters
     file = _real_file(settings.data, kind)
-    title = f"simulated {kind}" if file is None else f"{kind} of {file.name}"
-    kept = _kept(settings, kind, file, users)
-    if kept.exists():
-        return Source(_load(kept), title, file is not None)
     if file is None:
-        traces = simulate_traces(_SIMULATED[kind], users, seed=settings.seed)
+        title, made = f"simulated {kind}", simulate_traces(_SIMULATED[kind], users, seed=settings.seed)
     else:
-        traces = _read(file, kind, users, settings.threads)
-    traces = Traces(traces.offsets, traces.items, traces.domain_size)  # the order is all that is used
-    if kind == "check-ins":
-        traces = Traces(traces.offsets, traces.items, max(traces.domain_size, settings.scale.domain_size))
-    _save(kept, traces)
-    return Source(traces, title, file is not None)
+        title, made = f"{kind} of {file.name}", _read(file, kind, users, settings.threads)
+    size = max(made.domain_size, settings.scale.domain_size) if check_ins else made.domain_size
+    return Source(Traces(made.offsets, made.items, size), title, file is not None)  # the order is all that is used
 
 
 def forget() -> None:
@@ -141,29 +118,3 @@ def _read(file: Path, kind: Kind, users: int, threads: int | None) -> Traces:
     preset = "foursquare-www2019" if kind == "check-ins" else "movielens"
     read = read_events(request.Source(file, preset=preset), request.Run(threads=threads))
     return sample(keep_active_users(read.traces, MIN_EVENTS).traces, users, 0)
-
-
-def _kept(settings: Settings, kind: Kind, file: Path | None, users: int) -> Path:
-    """The file name of the events; a simulator that has changed makes others."""
-    stat = None if file is None else (file.name, file.stat().st_size, file.stat().st_mtime_ns)
-    key = json.dumps([kind, users, settings.seed, settings.scale.domain_size, stat, _simulator_version()])
-    return settings.store / f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
-
-
-def _simulator_version() -> str:
-    from entropie.data import simulation
-    from entropie.kernels import simulation as loops
-
-    texts = [Path(module.__file__ or "").read_bytes() for module in (simulation, loops)]
-    return hashlib.sha256(b"".join(texts)).hexdigest()
-
-
-def _save(path: Path, traces: Traces) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as hidden, hidden.open("wb") as handle:
-        np.savez(handle, offsets=traces.offsets, items=traces.items, domain_size=np.array(traces.domain_size))
-
-
-def _load(path: Path) -> Traces:
-    with np.load(path, allow_pickle=False) as file:
-        return Traces(file["offsets"], file["items"], int(file["domain_size"]))

@@ -21,9 +21,8 @@ from typing import Any
 from entropie.atomic import write_file
 from entropie.paper import sources
 from entropie.paper.settings import Settings
+from entropie.paper.sources import Kind, source
 from entropie.progress import Progress, silent
-
-__all__ = ["Done", "Step", "peak_bytes", "program_digest", "reset_peak", "run_steps"]
 
 Work = Callable[..., Any]
 
@@ -111,6 +110,29 @@ def _kept(file: Path) -> Done | None:
         return Done(found["name"], found["result"], found["seconds"], found["peak_bytes"], kept=True)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+ORIGIN = "events: "
+"""What the names of steps begin with that make events ready: their time is told apart from that of the attacks."""
+
+
+def origin_step(settings: Settings, kind: Kind) -> Step:
+    """Simulate or read the events of one kind."""
+    users = settings.scale.users if kind == "check-ins" else settings.scale.raters
+    return Step(f"{ORIGIN}{kind}", origin, {"kind": kind}, 0.5 + users / 30_000)
+
+
+def origin(settings: Settings, *, kind: Kind) -> dict[str, Any]:
+    """What the events are."""
+    found = source(settings, kind)
+    return {
+        "data": kind,
+        "source": found.title,
+        "real": found.real,
+        "people": found.traces.users,
+        "items": found.traces.domain_size,
+        "events": found.traces.events,
+    }
 
 
 @functools.cache

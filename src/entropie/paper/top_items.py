@@ -7,20 +7,22 @@ from typing import Any
 import numpy as np
 
 from entropie.paper.charts import Rows, Spec, bars
-from entropie.paper.figure import Figure, Results
-from entropie.paper.losses import METHODS, loss_step
+from entropie.paper.figure import Results
+from entropie.paper.losses import METHODS, loss_step, most_truth, theorem_theta
 from entropie.paper.published import RELATIVE_ERRORS
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, TITLES
-from entropie.paper.sources import single_data
+from entropie.paper.sources import Kind, single_data
 from entropie.paper.steps import Step
-from entropie.theory import paper
-from entropie.theory.calibration import largest_theta
-from entropie.theory.local_hashing import success as hashed_success
-from entropie.theory.randomized_response import success
-from entropie.theory.special import epsilon_of
 
-__all__ = ["FIGURE"]
+name = "8"
+title = "The twenty most visited places"
+claim = (
+    "The mean relative error of the twenty largest shares is 1.05 at epsilon 10 and 0.10 at the setting that "
+    "guarantees an error rate of 0.92."
+)
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = ("mechanism", "setting", "theta", "method", "bayes_error_paper", "bayes_error", "mean_relative_error")
 
 
 def steps(settings: Settings) -> list[Step]:
@@ -33,16 +35,9 @@ def estimated(settings: Settings, *, kind: str) -> list[dict[str, Any]]:
     scale, data = settings.scale, single_data(settings)
     n, k = data.users, data.domain_size
     answers = k if kind == "rr" else scale.hash_size
-
-    def worst(theta: float) -> float:
-        epsilon = epsilon_of(theta, answers)
-        return success(n, k, epsilon) if kind == "rr" else hashed_success(n, k, answers, epsilon)
-
     thetas = {
-        f"error {scale.wanted_error:g} by the theorem": paper.theta_for(
-            paper.alpha_bits_for(scale.wanted_error, n), n, k
-        ),
-        f"error {scale.wanted_error:g} exactly": largest_theta(worst, scale.wanted_error),
+        f"error {scale.wanted_error:g} by the theorem": theorem_theta(n, k, scale.wanted_error),
+        f"error {scale.wanted_error:g} exactly": most_truth(kind, n, k, answers, scale.wanted_error),
     }
     plain = loss_step(settings, kind, epsilon=scale.plain_epsilon)
     found = [{"setting": f"epsilon {scale.plain_epsilon:g}", **plain.work(settings, **plain.arguments)}]
@@ -108,19 +103,3 @@ def findings(rows: Rows) -> list[str]:
             "largest shares, which a simulation only resembles."
         ),
     ]
-
-
-FIGURE = Figure(
-    name="8",
-    title="The twenty most visited places",
-    claim=(
-        "The mean relative error of the twenty largest shares is 1.05 at epsilon 10 and 0.10 at the setting that "
-        "guarantees an error rate of 0.92."
-    ),
-    kinds=("check-ins",),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=("mechanism", "setting", "theta", "method", "bayes_error_paper", "bayes_error", "mean_relative_error"),
-)

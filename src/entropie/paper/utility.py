@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from entropie.paper.charts import Rows, Spec, axis, lines
-from entropie.paper.figure import Figure, Results
+from entropie.paper.figure import Results
 from entropie.paper.losses import METHODS, loss_step
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, TITLES
+from entropie.paper.sources import Kind
 from entropie.paper.steps import Step
 
-__all__ = ["FIGURE"]
+name = "7"
+title = "Loss of the estimated distribution"
+claim = (
+    "A small epsilon can destroy the utility where re-identification is the risk; PIE can guarantee a low risk and "
+    "keep the utility (abstract of the paper)."
+)
+kinds: tuple[Kind, ...] = ("check-ins",)
+shown = (
+    "mechanism", "epsilon", "theta", "bayes_error", "bayes_error_paper", "method", "places", "l2",
+    "l2_standard_error", "formula",
+)  # fmt: skip
 
 PARTS = {"top": "100 most visited places", "all": "all places"}
 
@@ -89,22 +100,3 @@ def findings(rows: Rows) -> list[str]:
             f"{best['epsilon']:g})."
         ),
     ]
-
-
-FIGURE = Figure(
-    name="7",
-    title="Loss of the estimated distribution",
-    claim=(
-        "A small epsilon can destroy the utility where re-identification is the risk; PIE can guarantee a low risk and "
-        "keep the utility (abstract of the paper)."
-    ),
-    kinds=("check-ins",),
-    steps=steps,
-    data=data,
-    specs=specs,
-    findings=findings,
-    shown=(
-        "mechanism", "epsilon", "theta", "bayes_error", "bayes_error_paper", "method", "places", "l2",
-        "l2_standard_error", "formula",
-    ),
-)  # fmt: skip

@@ -17,8 +17,6 @@ from entropie.attack.matchers.contract import gathered
 from entropie.attack.scoring import AttackOutcome, attack
 from entropie.data.traces import Traces
 
-__all__ = ["MatcherContract"]
-
 _DOMAIN = 12
 _MOST_PASSES = 10
 

@@ -18,8 +18,6 @@ from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import from_document, parameters_id, to_document
 from entropie.mechanisms.registry import mechanism_kind
 
-__all__ = ["MechanismContract"]
-
 _REPORTS = 40_000
 _ATTACKED = 6_000
 _SIGMAS = 6.0

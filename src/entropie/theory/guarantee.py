@@ -161,6 +161,15 @@ def guarantee(
     k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
     alpha = certified_alpha_bits(channel, users, reports)
     alpha_paper = paper.alpha_bits_composed(paper.alpha_bits(users, k, eps, g), reports)
+    if g is None:
+        leaked = worst_case.max_leakage_bits(users, k, eps)
+        per_user = randomized_response.per_user_bits(k, eps)
+        contraction = randomized_response.contraction(k, eps)
+    else:
+        collision = channel.collision_probability or 0.0
+        leaked = worst_case.max_leakage_bits_hash(users, k, g, eps)
+        per_user = local_hashing.per_user_bits(g, eps, collision)
+        contraction = local_hashing.contraction(g, eps, collision)
     return Guarantee(
         mechanism=channel,
         users=users,
@@ -175,34 +184,13 @@ def guarantee(
         bayes_error_paper=paper.bayes_error(alpha_paper, users, prior_max),
         bayes_error_fano=fano.bayes_error(alpha, users, prior_max),
         list_error=1.0 - certified_success(channel, users, reports, list_size, prior_max),
-        max_leakage_bits=worst_case.composed_bits(_leakage_bits(channel, users), users, reports),
-        per_user_bits=reports * _per_user_bits(channel),
+        max_leakage_bits=worst_case.composed_bits(leaked, users, reports),
+        per_user_bits=reports * per_user,
         posterior_max=any_mechanism.posterior_max(users, eps, reports, prior_max),
-        contraction=_contraction(channel),
+        contraction=contraction,
         alpha_bits_ideal_hash=None if g is None else _ideal_alpha_bits(channel, users, reports),
         bayes_error_ideal_hash=_ideal_bayes_error(channel, users, reports, prior_max),
     )
-
-
-def _leakage_bits(channel: ChannelParameters, users: int) -> float:
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    if g is None:
-        return worst_case.max_leakage_bits(users, k, eps)
-    return worst_case.max_leakage_bits_hash(users, k, g, eps)
-
-
-def _per_user_bits(channel: ChannelParameters) -> float:
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    if g is None:
-        return randomized_response.per_user_bits(k, eps)
-    return local_hashing.per_user_bits(g, eps, channel.collision_probability or 0.0)
-
-
-def _contraction(channel: ChannelParameters) -> float:
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    if g is None:
-        return randomized_response.contraction(k, eps)
-    return local_hashing.contraction(g, eps, channel.collision_probability or 0.0)
 
 
 def _ideal_alpha_bits(channel: ChannelParameters, users: int, reports: int) -> float:

@@ -27,7 +27,6 @@ __all__ = [
     "Rows",
     "Trained",
     "matcher",
-    "matcher_names",
 ]
 
 MATCHERS: Mapping[str, Matcher] = MappingProxyType(
@@ -41,8 +40,3 @@ _REGISTRY: Registry[Matcher] = Registry("entropie.matchers", "matcher", "name", 
 def matcher(name: str) -> Matcher:
     """Find a matcher by name, built in or installed; refuses an unknown one."""
     return _REGISTRY.find(name)
-
-
-def matcher_names() -> tuple[str, ...]:
-    """Every name that `matcher` knows here."""
-    return _REGISTRY.names()

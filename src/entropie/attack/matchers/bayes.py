@@ -18,8 +18,6 @@ from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Pass, P
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 
-__all__ = ["Bayes", "SmoothingTerms", "merge_terms", "smoothing_from", "smoothing_terms"]
-
 _SMOOTHINGS = 2.0 ** (np.arange(-8, 81) / 4)
 _UNINFORMED_SMOOTHING = 32.0
 _OWN_BITS = 24

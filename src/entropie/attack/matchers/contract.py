@@ -22,18 +22,6 @@ from entropie.attack.features import FeatureRows, Matching, check_same_people, i
 from entropie.attack.keyed import KeyedRows, check_codes, match_keys
 from entropie.data.traces import Traces
 
-__all__ = [
-    "ItemMatcher",
-    "Matcher",
-    "MatcherRates",
-    "Pass",
-    "Population",
-    "Rows",
-    "Trained",
-    "gathered",
-    "usual_length",
-]
-
 Rows = tuple[FeatureRows, NDArray[np.float64] | None]
 """Rows, and the part of the rank-one term that goes with them: penalties of users or sizes of targets."""
 

@@ -9,8 +9,6 @@ from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Populat
 from entropie.data.traces import Traces
 from entropie.kernels.features import row_totals
 
-__all__ = ["Cosine", "unit_rows"]
-
 
 class Cosine(ItemMatcher):
     """Match by the angle between vectors of counts."""

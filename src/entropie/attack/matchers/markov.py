@@ -19,8 +19,6 @@ from entropie.errors import InvalidInput
 from entropie.kernels.features import markov_targets, markov_users, transition_table
 from entropie.kernels.keyed import markov_target_keys, markov_user_keys
 
-__all__ = ["Markov"]
-
 
 class Markov(Matcher):
     """Match the first event by visit vector, later ones by transition matrix, relative to the floor."""

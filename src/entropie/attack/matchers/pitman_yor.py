@@ -32,8 +32,6 @@ from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.features import row_sums
 
-__all__ = ["HOUR_UNITS", "SLOTS", "TUNING_USERS", "PitmanYor", "Sample", "Settings", "Tuned"]
-
 SLOTS = 12
 """Six times of day, on working days and at weekends (in universal time)."""
 
@@ -138,12 +136,51 @@ class PitmanYor(ItemMatcher):
         return None
 
     def user_rows(self, train: Traces, population: Population) -> Rows:
-        """Rows and penalties of users."""
-        return known_rows(train, self._tuned(population), population)
+        """Rows and penalties of some users.
+
+        Features are the items; where hours speak, then (item, slot), then the slots where the rhythm counts.
+        """
+        tuned = self._tuned(population)
+        settings, hours = tuned.settings, tuned.hours
+        past = 1.0 / (1.0 + settings.recency * _events_after(train))
+        known = weighted_item_rows(train, past)
+        weights, penalty = _item_evidence(known, settings, population.holders / max(population.all_holders, 1))
+        users = known.with_weights(weights)
+        if hours is None:
+            return users, penalty
+        slots = _slots(_times(train))
+        person = np.repeat(np.arange(train.users), np.diff(train.offsets))
+        by_slot = _sums(person * SLOTS + slots, past, train.users * SLOTS).reshape(-1, SLOTS)
+        habit = (by_slot + _HOUR_PRIOR * hours) / (by_slot.sum(axis=1, keepdims=True) + _HOUR_PRIOR)
+        at_hours = FeatureRows(*row_sums(train.offsets, _item_slots(train, slots), past), train.domain_size * SLOTS)
+        expected = _ITEM_HOUR_PRIOR * habit[at_hours.row_of_each(), at_hours.features % SLOTS]
+        at_hours = at_hours.with_weights(settings.item_hours * np.log1p(at_hours.weights / expected))
+        # the normaliser of P_i(h|x) goes with the item
+        items = users.with_weights(users.weights - settings.item_hours * np.log1p(known.weights / _ITEM_HOUR_PRIOR))
+        if not settings.rhythm:
+            return side_by_side([items, at_hours]), penalty
+        with np.errstate(divide="ignore"):
+            surprise = np.where(hours > 0, np.log(habit / np.where(hours > 0, hours, 1.0)), 0.0)
+        return side_by_side([items, at_hours, _dense_rows(settings.rhythm * surprise)]), penalty
 
     def target_rows(self, target: Traces, population: Population) -> Rows:
-        """Rows and sizes of targets."""
-        return asked_rows(target, self._tuned(population))
+        """Rows and sizes of some targets, over the same features as the users' rows."""
+        tuned = self._tuned(population)
+        settings, hours = tuned.settings, tuned.hours
+        coming = 1.0 / (1.0 + settings.fade * _events_before(target))
+        items = weighted_item_rows(target, coming)
+        damped = items.with_weights(items.weights**settings.damping)
+        sizes = np.round(damped.totals() * _SIZE_STEPS) / _SIZE_STEPS
+        if hours is None:
+            return damped, sizes
+        slots = _item_slots(target, _slots(_times(target)))
+        asked = FeatureRows(*row_sums(target.offsets, slots, coming), target.domain_size * SLOTS)
+        asked = asked.with_weights(_damped_like_items(asked, settings.damping))
+        if not settings.rhythm:
+            return side_by_side([damped, asked]), sizes
+        places = asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS
+        spread = _sums(places, asked.weights, target.users * SLOTS)
+        return side_by_side([damped, asked, _dense_rows(spread.reshape(-1, SLOTS))]), sizes
 
     def _tuned(self, population: Population) -> Tuned:
         if population.settings is None:
@@ -157,53 +194,6 @@ class PitmanYor(ItemMatcher):
 
     def _with_hours(self, sums: NDArray[np.int64], population: Population) -> Tuned:
         return replace(self._tuned(population), hours=hour_shares(sums))
-
-
-def known_rows(train: Traces, tuned: Tuned, population: Population) -> tuple[FeatureRows, NDArray[np.float64]]:
-    """Rows and penalties of some users.
-
-    Features are the items; where hours speak, then (item, slot), then the slots where the rhythm counts.
-    """
-    settings, hours = tuned.settings, tuned.hours
-    past = 1.0 / (1.0 + settings.recency * _events_after(train))
-    known = weighted_item_rows(train, past)
-    weights, penalty = _item_evidence(known, settings, population.holders / max(population.all_holders, 1))
-    users = known.with_weights(weights)
-    if hours is None:
-        return users, penalty
-    slots = _slots(_times(train))
-    person = np.repeat(np.arange(train.users), np.diff(train.offsets))
-    by_slot = _sums(person * SLOTS + slots, past, train.users * SLOTS).reshape(-1, SLOTS)
-    habit = (by_slot + _HOUR_PRIOR * hours) / (by_slot.sum(axis=1, keepdims=True) + _HOUR_PRIOR)
-    at_hours = FeatureRows(*row_sums(train.offsets, _item_slots(train, slots), past), train.domain_size * SLOTS)
-    expected = _ITEM_HOUR_PRIOR * habit[at_hours.row_of_each(), at_hours.features % SLOTS]
-    at_hours = at_hours.with_weights(settings.item_hours * np.log1p(at_hours.weights / expected))
-    # the normaliser of P_i(h|x) goes with the item
-    items = users.with_weights(users.weights - settings.item_hours * np.log1p(known.weights / _ITEM_HOUR_PRIOR))
-    if not settings.rhythm:
-        return side_by_side([items, at_hours]), penalty
-    with np.errstate(divide="ignore"):
-        surprise = np.where(hours > 0, np.log(habit / np.where(hours > 0, hours, 1.0)), 0.0)
-    return side_by_side([items, at_hours, _dense_rows(settings.rhythm * surprise)]), penalty
-
-
-def asked_rows(target: Traces, tuned: Tuned) -> tuple[FeatureRows, NDArray[np.float64]]:
-    """Rows and sizes of some targets, over the same features as the users' rows."""
-    settings, hours = tuned.settings, tuned.hours
-    coming = 1.0 / (1.0 + settings.fade * _events_before(target))
-    items = weighted_item_rows(target, coming)
-    damped = items.with_weights(items.weights**settings.damping)
-    sizes = np.round(damped.totals() * _SIZE_STEPS) / _SIZE_STEPS
-    if hours is None:
-        return damped, sizes
-    slots = _item_slots(target, _slots(_times(target)))
-    asked = FeatureRows(*row_sums(target.offsets, slots, coming), target.domain_size * SLOTS)
-    asked = asked.with_weights(_damped_like_items(asked, settings.damping))
-    if not settings.rhythm:
-        return side_by_side([damped, asked]), sizes
-    places = asked.row_of_each() * np.int64(SLOTS) + asked.features % SLOTS
-    spread = _sums(places, asked.weights, target.users * SLOTS)
-    return side_by_side([damped, asked, _dense_rows(spread.reshape(-1, SLOTS))]), sizes
 
 
 def hour_sums(train: Traces, recency: float) -> NDArray[np.int64]:

@@ -9,8 +9,6 @@ from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Populat
 from entropie.attack.matchers.cosine import unit_rows
 from entropie.data.traces import Traces
 
-__all__ = ["TfIdf"]
-
 
 class TfIdf(ItemMatcher):
     """Match by the angle between vectors of counts times ln(users / users that have the item in training)."""

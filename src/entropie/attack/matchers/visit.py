@@ -8,8 +8,6 @@ from entropie.attack.features import item_rows
 from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Population, Rows
 from entropie.data.traces import Traces
 
-__all__ = ["FLOOR", "Visit"]
-
 FLOOR = 1e-8
 """d: what the paper puts in place of a probability of zero."""
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from entropie.attack.index import Extent, Units
 from entropie.attack.keyed import KeyedRows
 from entropie.attack.matchers import matcher
+from entropie.attack.measured import measure_outcome
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_users
 from entropie.attack.scoring import law_size, needs_atoms, pilot_size
 from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
@@ -28,7 +29,6 @@ from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened,
 from entropie.engine.spark.plans import Kept
 from entropie.engine.spark.progress import watched
 from entropie.engine.spark.statistics import Populations
-from entropie.measures.summary import measure_outcome
 from entropie.plan.attacks import AttackSpec, Training
 from entropie.plan.execution import Attacked
 from entropie.plan.grid import Grid
