@@ -338,8 +338,9 @@ def _given(declared: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError
+    value.encode()  # half a character from a terminal with another encoding cannot be written to any document
     return value
 
 

@@ -139,6 +139,17 @@ def test_no_report_takes_the_old_one_away(entropie, events, plain_page):
     assert sorted(path.name for path in Path("out").iterdir()) == ["assessment.json"]
 
 
+def test_a_page_of_another_run_is_noticed(entropie, events, plain_page):
+    assert entropie("assess", events, *QUICK, "--out", "out", "--quiet").code == 0
+    document, page = Path("out/assessment.json"), Path("out/report.html")
+    assert "not of the same run" not in entropie("compare", document, document).err
+    text = '<script type="application/json" id="assessment">{}</script>'
+    page.write_text(text.format(document.read_text()), encoding="utf-8")
+    assert entropie("compare", document, document).err == ""
+    page.write_text(text.format('{"schema": "of another"}'), encoding="utf-8")
+    assert "entropie: Note: out/report.html is not of the same run" in entropie("compare", document, document).err
+
+
 def test_metrics_that_fail_cost_nothing_else(entropie, events, plain_page, monkeypatch):
     failing = fail_with(OutputFailed("Output m.prom could not be written: the disk is full."))
     monkeypatch.setattr("entropie.gate.metrics.write_file", failing)
@@ -367,3 +378,11 @@ def test_importing_installs_nothing():
     assert entry.run(["--version"]) == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
     assert atomic.written() == ()
+
+
+def test_a_short_soak(tmp_path):
+    """What `scripts/soak signals` does for hours, for seconds."""
+    script = Path(__file__).parents[1] / "soak" / "signals.py"
+    short = ("--moments", "4", "--limits", "3", "--pairs", "0", "--command", "calibrate")
+    done = subprocess.run([sys.executable, script, *short], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

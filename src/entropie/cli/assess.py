@@ -136,7 +136,7 @@ def _check_events(request: Request) -> None:
     from entropie.errors import InvalidInput, InvalidParameter
     from entropie.errors import option as named
 
-    if not request.source.events:
+    if not request.source.events or "\0" in str(request.source.events):
         raise InvalidInput("No events are named; give a file, a folder or a pattern.")
     if request.run.engine == "spark":
         from entropie.engine.spark.session import require

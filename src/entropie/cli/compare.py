@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -44,12 +44,26 @@ def compare(
     from entropie.document import read
     from entropie.gate.comparison import compare as compared
 
-    comparison = compared(read(old), read(new), tolerance_error)
+    documents = read(old), read(new)
+    for file, document in zip((old, new), documents, strict=True):
+        _check_page(file, document)
+    comparison = compared(*documents, tolerance_error)
     if as_json:
         output.print_json(comparison.to_json())
     elif not quiet:
         output.show(comparison_text(comparison, verbose=verbose))
     return comparison.exit_code(strict)
+
+
+def _check_page(file: Path, document: dict[str, Any]) -> None:
+    """Say where the page beside an assessment is not about it."""
+    page = file.with_name("report.html")
+    if page.is_file():
+        from entropie.page import is_about
+
+        if not is_about(page, document):
+            again = f"make it again with `entropie report {output.name(file)}`"
+            output.complain(f"Note: {output.name(page)} is not of the same run as the JSON beside it; {again}.")
 
 
 def comparison_text(comparison: Comparison, *, verbose: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -24,7 +25,7 @@ from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
-from entropie.errors import EntropieError, OutputFailed, Unreachable, printable
+from entropie.errors import EntropieError, OutputFailed, Unreachable
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
 EXIT_UNEXPECTED, EXIT_NOT_WRITTEN, EXIT_INTERRUPTED = 70, 74, 130
@@ -93,8 +94,8 @@ def main() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+        with contextlib.suppress(AttributeError, OSError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run(sys.argv[1:]))
 
 
@@ -108,7 +109,8 @@ def run(arguments: list[str]) -> int:
         return ended.code if isinstance(ended.code, int) else EXIT_UNEXPECTED
     except BaseException as problem:
         if "--debug" in arguments:
-            traceback.print_exception(problem)
+            with contextlib.suppress(OSError):
+                traceback.print_exception(problem)
         return _failed(problem, arguments)
 
 
@@ -174,5 +176,5 @@ def _on_command_line(problem: EntropieError, arguments: list[str]) -> str:
 
 
 def _fail(sentence: str, code: int) -> int:
-    click.echo(f"entropie: {printable(sentence)}", err=True)
+    output.complain(sentence)
     return code

@@ -16,7 +16,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -43,9 +43,9 @@ def show(text: str) -> None:
     try:
         click.echo(shown + lines.removeprefix(decision))
     except BrokenPipeError:
-        _print_nowhere()
+        _to_nowhere(sys.stdout)
     except OSError as problem:
-        _print_nowhere()
+        _to_nowhere(sys.stdout)
         raise OutputFailed(f"Standard output could not be written: {problem.strerror or problem}.") from None
 
 
@@ -54,16 +54,24 @@ def nobody_reads() -> bool:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _print_nowhere()
+        _to_nowhere(sys.stdout)
         return True
     return False
 
 
-def _print_nowhere() -> None:
+def complain(sentence: str) -> None:
+    """Print one sentence on standard error, where that can be written to."""
+    try:
+        click.echo(f"entropie: {printable(sentence)}", err=True)
+    except OSError:
+        _to_nowhere(sys.stderr)
+
+
+def _to_nowhere(stream: TextIO) -> None:
     """Let what is still to be printed go nowhere, so that the end of the program does not fail over it."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 

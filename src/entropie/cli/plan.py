@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,6 +33,7 @@ _HOURS = {
     "last_tasks": "for the measures",
 }
 _EXECUTOR_MEMORY = 16 * 10**9
+_MOST_EVENTS = 1e12  # of one person
 
 
 @click.command(cls=Command)
@@ -135,8 +135,8 @@ def _events(users: int, events: int | None, events_per_user: float | None) -> in
     if (events is None) == (events_per_user is None):
         raise InvalidParameter("Give either --events or --events-per-user, not both and not neither.")
     if events is None:
-        if events_per_user is None or not math.isfinite(events_per_user):
-            raise InvalidParameter.of("events_per_user", "a number of at least 2", events_per_user)
+        if events_per_user is None or not 2.0 <= events_per_user <= _MOST_EVENTS:
+            raise InvalidParameter.of("events_per_user", f"a number from 2 to {_MOST_EVENTS:.0e}", events_per_user)
         events = round(users * events_per_user)
     if events < 2 * users:
         raise InvalidParameter.of("events", f"at least two for each of the {users} people", events)

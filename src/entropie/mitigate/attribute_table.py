@@ -18,7 +18,7 @@ from entropie.data.columns import checked_texts
 from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
-from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.errors import InvalidInput, InvalidParameter, option, printable
 from entropie.progress import silent
 
 __all__ = [
@@ -41,6 +41,7 @@ CODE_WORDS = frozenset(
 """Words in a column's name that say that its digits count nothing: near codes are not alike."""
 _DROPPED_SHARE = 0.01
 _TAIL = 0.01
+_MOST_BANDS = 2**52  # so that they can be counted
 _STEPS = (1.0, 2.0, 5.0)
 
 
@@ -149,7 +150,7 @@ def rule_from(value: BinRule | int | str) -> BinRule:
             width = 0.0
         if 0.0 < width < math.inf:
             return BinRule(width=width)
-    elif isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    elif isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_BANDS:
         return BinRule(bands=value)
     raise InvalidParameter.of("bins", "a number of bands, 'width:5' or 'exact' for each column", value)
 
@@ -278,19 +279,25 @@ def bands_for(column: Column, rule: BinRule) -> Bands:
     if low == high:
         low, high = float(values[0]), float(values[-1])
     if rule.width is not None:
-        return Bands(rule.width, *_ends(low, high, rule.width))
+        return Bands(rule.width, *_ends(column.name, low, high, rule.width))
     most = rule.bands or BANDS
     if most == 1 or low == high:
         return Bands(round_width(max(abs(low), abs(high), 1.0)), 0, 0)
     width = round_width((high - low) / most)
-    while (bands := Bands(width, *_ends(low, high, width))).count > most:
+    while (bands := Bands(width, *_ends(column.name, low, high, width))).count > most:
         width = round_width(width * 1.5)  # ends with one band, or with two where there are both signs
     return bands
 
 
-def _ends(low: float, high: float, width: float) -> tuple[int, int]:
-    first, last = _place(np.array([low, high]), width)
-    return int(first), int(last)
+def _ends(column: str, low: float, high: float, width: float) -> tuple[int, int]:
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ends = _place(np.array([low, high]), width)
+    if not (math.isfinite(width) and (np.abs(ends) < _MOST_BANDS).all()):
+        raise InvalidInput(
+            f"Column `{printable(column)}` cannot be cut into bands of width {width:g}: its numbers are too far apart; "
+            f"take wider ones, or leave it whole ({option('bins')} {printable(column)}=exact)."
+        )
+    return int(ends[0]), int(ends[1])
 
 
 def _place(values: NDArray[np.float64], width: float) -> NDArray[np.float64]:

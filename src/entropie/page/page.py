@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,6 +21,7 @@ from entropie.page.attackers import attackers
 from entropie.page.marks import Marked
 from entropie.page.specs import NARROW, WIDE, Spec
 
+_INSIDE = '<script type="application/json" id="assessment">'
 _CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
     "gauge": charts.gauge,
     "attackers": charts.attacker_rows,
@@ -66,6 +69,14 @@ def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
     page = render(document).encode()
     write_file(path, page)
     return len(page)
+
+
+def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:
+    """Whether the page on file was made from this very document; also where it is no page of ours, or gone."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        _, found, rest = Path(path).read_text(encoding="utf-8").rpartition(_INSIDE)
+        return not found or json.loads(rest.partition("</script>")[0]) == document
+    return True
 
 
 def _drawn(document: Document) -> dict[str, Markup]:
