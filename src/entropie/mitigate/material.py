@@ -1,4 +1,4 @@
-"""What mitigations work on, and what each makes of it: coarser items and times on both sides, fewer events released."""
+"""What mitigations work on, and what they lose: coarser items and times on both sides, fewer events released."""
 
 from __future__ import annotations
 
@@ -11,24 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie import words
-from entropie.data.coarsen import (
-    TimeUnit,
-    coarsen_time,
-    grid_labels,
-    keep_top_items,
-    last_events,
-    merge_items,
-    prefix_groups,
-    replace_items,
-    thin,
-    time_units,
-    user_of_each,
-)
-from entropie.data.event_columns import category_labels, numbers
-from entropie.data.grid import MapGrid
-from entropie.data.split import Split, first_events, split_traces
+from entropie.data.coarsen import replace_items, user_of_each
+from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
-from entropie.errors import InvalidInput, option
+from entropie.errors import InvalidInput
 
 __all__ = ["Material", "Released", "information_lost", "order_lost"]
 
@@ -77,50 +63,12 @@ class Material:
         """Whether times are known, and not the order alone."""
         return self.split.target.times is not None
 
-    def with_top_items(self, count: int) -> Released:
-        """The most frequent items stay, all others become one."""
-        return self._recoded(keep_top_items(self.traces, count))
-
-    def with_prefixes(self, length: int) -> Released:
-        """Items with the same first characters become one."""
-        return self._recoded(merge_items(self.traces, prefix_groups(self.item_ids, length)))
-
-    def with_column(self, column: str) -> Released:
-        """The value of a column replaces the item."""
-        return self._labelled(category_labels(self.columns[column]), "no category")
-
-    def with_map_cells(self, size: str) -> Released:
-        """The map cell replaces the item."""
-        if self.coordinates is None:
-            raise InvalidInput(
-                f"A grid needs coordinates; name their columns with {option('latitude')} and {option('longitude')}."
-            )
-        latitude, longitude = (numbers(self.columns[name]) for name in self.coordinates)
-        return self._labelled(grid_labels(latitude, longitude, MapGrid.parse(size)), "no place on the Earth")
-
-    def with_rounded_times(self, unit: TimeUnit) -> Released:
-        """Times are rounded down, and the order within is lost."""
-        before = self.split.target
-        lost = order_lost(before, time_units(before, unit))
-        return self._released(coarsen_time(self.split.train, unit), coarsen_time(before, unit), lost)
-
-    def with_first_events(self, count: int) -> Released:
-        """So many of each person's first events stay."""
-        return self._fewer(first_events(self.split.target, count))
-
-    def with_last_events(self, count: int) -> Released:
-        """So many of each person's last events stay."""
-        return self._fewer(last_events(self.split.target, count))
-
-    def thinned(self, probability: float) -> Released:
-        """Each event stays with this probability."""
-        return self._fewer(thin(self.split.target, probability, seed=self.seed, keys=self.keys))
-
-    def _recoded(self, coarse: Traces, note: str | None = None) -> Released:
+    def recoded(self, coarse: Traces, note: str | None = None) -> Released:
+        """All events with coarser items, known and released."""
         split = split_traces(coarse)
         return Released(split, information_lost(self.split.target.items, split.target.items), note)
 
-    def _labelled(self, labels: NDArray[np.int64], missing: str) -> Released:
+    def labelled(self, labels: NDArray[np.int64], missing: str) -> Released:
         """Labels instead of items; says what is odd about them: events without one, items with several."""
         notes = []
         without = int(np.count_nonzero(labels < 0))
@@ -130,12 +78,14 @@ class Material:
             notes.append(f"{words.plural(without, 'event')} without a value ({missing}) count as one item.")
         if information_lost(labels, self.traces.items) > 1e-12:
             notes.append("Some items have several values, so this may reveal more than the item.")
-        return self._recoded(replace_items(self.traces, labels), " ".join(notes) or None)
+        return self.recoded(replace_items(self.traces, labels), " ".join(notes) or None)
 
-    def _fewer(self, target: Traces) -> Released:
-        return self._released(self.split.train, target, 1.0 - target.events / self.split.target.events)
+    def fewer(self, target: Traces) -> Released:
+        """Fewer of the events released."""
+        return self.released(self.split.train, target, 1.0 - target.events / self.split.target.events)
 
-    def _released(self, train: Traces, target: Traces, lost: float) -> Released:
+    def released(self, train: Traces, target: Traces, lost: float) -> Released:
+        """Other events of the same people, known and released."""
         empty = int(np.count_nonzero(np.diff(target.offsets) == 0))
         have = "has" if empty == 1 else "have"
         note = f"{words.plural(empty, 'person', 'people')} {have} no event left." if empty else None

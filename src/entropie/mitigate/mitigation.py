@@ -13,6 +13,7 @@ from entropie.quantities import read_count, read_share
 from entropie.theory import checks
 
 if TYPE_CHECKING:
+    from entropie.data.coarsen import TimeUnit
     from entropie.mitigate.material import Material, Released
 
 __all__ = ["KINDS", "Cost", "Kind", "Mitigation", "Values"]
@@ -102,42 +103,96 @@ class Kind:
     on_map: bool = False
 
 
+def _top(material: Material, count: int) -> Released:
+    from entropie.data.coarsen import keep_top_items
+
+    return material.recoded(keep_top_items(material.traces, count))
+
+
+def _category(material: Material, column: str) -> Released:
+    from entropie.data.event_columns import category_labels
+
+    return material.labelled(category_labels(material.columns[column]), "no category")
+
+
+def _grid(material: Material, size: str) -> Released:
+    from entropie.data.coarsen import grid_labels
+    from entropie.data.event_columns import numbers
+    from entropie.data.grid import MapGrid
+
+    latitude, longitude = (numbers(material.columns[name]) for name in material.coordinates or ())
+    return material.labelled(grid_labels(latitude, longitude, MapGrid.parse(size)), "no place on the Earth")
+
+
+def _prefix(material: Material, length: int) -> Released:
+    from entropie.data.coarsen import merge_items, prefix_groups
+
+    return material.recoded(merge_items(material.traces, prefix_groups(material.item_ids, length)))
+
+
+def _time_unit(material: Material, unit: TimeUnit) -> Released:
+    from entropie.data.coarsen import coarsen_time, time_units
+    from entropie.mitigate.material import order_lost
+
+    train, before = material.split.train, material.split.target
+    lost = order_lost(before, time_units(before, unit))
+    return material.released(coarsen_time(train, unit), coarsen_time(before, unit), lost)
+
+
+def _first(material: Material, count: int) -> Released:
+    from entropie.data.split import first_events
+
+    return material.fewer(first_events(material.split.target, count))
+
+
+def _last(material: Material, count: int) -> Released:
+    from entropie.data.coarsen import last_events
+
+    return material.fewer(last_events(material.split.target, count))
+
+
+def _thin(material: Material, probability: float) -> Released:
+    from entropie.data.coarsen import thin
+
+    return material.fewer(thin(material.split.target, probability, seed=material.seed, keys=material.keys))
+
+
 # fmt: off
 _KINDS = (
     Kind("top", _WHOLE, "N,...", "Keep the N most frequent items, merge the others.",
          "top {} items", "keep the {} most frequent items and merge the others into one",
-         "item information", lambda material, count: material.with_top_items(count),
+         "item information", _top,
          tried=lambda material: (10**power for power in range(1, 10) if 10**power < material.items_released)),
     Kind("category", _COLUMN, "C", "Release this column instead of the item.",
          "column {}", "release the column {} instead of the item",
-         "item information", lambda material, column: material.with_column(column),
+         "item information", _category,
          columns=lambda column: (column,)),
     Kind("grid", _SIZE, "SIZE,...", "Release map cells of this size, such as 500m.",
          "map cells of {}", "release map cells of {} instead of the item",
-         "item information", lambda material, size: material.with_map_cells(size),
+         "item information", _grid,
          tried=lambda material: ("100m", "500m", "2km") if material.coordinates is not None else (), on_map=True),
     Kind("prefix", _WHOLE, "N,...", "Release the first N characters of the item.",
          "first {} characters", "release only the first {} characters of the item",
-         "item information", lambda material, length: material.with_prefixes(length)),
+         "item information", _prefix),
     Kind("time_unit", _UNIT, "U,...", "Round times to the hour, day or week.",
          "times to the {}", "round times to the {} and drop the order within",
-         "order", lambda material, unit: material.with_rounded_times(unit),
+         "order", _time_unit,
          tried=lambda material: _UNITS if material.timed and material.longest > 1 else ()),
     Kind("first", _WHOLE, "N,...", "Release the first N events of each person.",
          "first {} events", "release only the first {} events of each person",
-         "events", lambda material, count: material.with_first_events(count),
+         "events", _first,
          tried=lambda material: (count for count in (5, 10, 20) if count < material.longest)),
     Kind("last", _WHOLE, "N,...", "Release the last N events of each person.",
          "last {} events", "release only the last {} events of each person",
-         "events", lambda material, count: material.with_last_events(count)),
+         "events", _last),
     Kind("thin", _SHARES, "P,...", "Release each event with probability P.",
          "random {}", "release a random {} of the events",
-         "events", lambda material, share: material.thinned(share),
+         "events", _thin,
          tried=lambda material: (0.5, 0.1)),
 )
 # fmt: on
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
-"""Every mitigation, in the order of the help. A new one stands here, with a method of `Material` where none fits."""
+"""Every mitigation, in the order of the help."""
 
 
 @dataclass(frozen=True, slots=True)
