@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+
+from entropie import drawing
 
 THOROUGH = 10
 SHARED = {"spark": ("engine", {"spark", "cluster"}), "figures": ("paper", {"small"})}
@@ -31,6 +35,22 @@ hypothesis.settings.register_profile(
 )
 PROFILE = os.environ.get("TESTS", "ci")
 hypothesis.settings.load_profile(PROFILE)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawn_once() -> Iterator[None]:
+    """Every picture is really drawn, but the same one only once in a session: most pages differ in words alone."""
+    real, made = drawing.svg, {}
+
+    def remembered(spec: dict[str, Any], width: int) -> str:
+        key = json.dumps([spec, width], sort_keys=True)
+        if key not in made:
+            made[key] = real(spec, width)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "svg", remembered)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -110,7 +110,7 @@ def test_options_reach_the_attack(entropie, events):
     ran = entropie(
         "assess", "events.csv", "--matcher", "visit", "--matcher", "markov", "--min-events", "5", "--sample", "30",
         "--knowledge", "maximum", "--rule", "history", "--target-events", "6", "--train-events", "4", "--no-control",
-        "--seed", "3", "--threads", "1", "--user", "user", "--item", "item", "--time", "time", "--json",
+        "--seed", "3", "--threads", "1", "--user", "user", "--item", "item", "--time", "time", "--json", "--no-report",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     wanted = package.assess(
@@ -124,21 +124,21 @@ def test_options_reach_the_attack(entropie, events):
 def test_what_is_left_out_is_told(entropie, events, tmp_path):
     rows = [*people(), ("", "place 1", 1_600_000_000), ("person-004", "place 1", "nan")]
     (tmp_path / "dirty.csv").write_text(csv(rows))
-    ran = entropie("assess", "dirty.csv", *QUICK)
+    ran = entropie("assess", "dirty.csv", *QUICK, "--no-report")
     assert ran.code == 0, ran.err
     told = " ".join(ran.out.split())
     assert "1 row (missing user)" in told
     assert "1 row (NaN time)" in told
     assert "3 people with fewer than 10 events" in told
     (tmp_path / "single.csv").write_text(csv([*people(), ("once", "place 1", 1_600_000_000)]))
-    ran = entropie("assess", "single.csv", *QUICK, "--min-events", "1", "--out", "single")
+    ran = entropie("assess", "single.csv", *QUICK, "--min-events", "1", "--out", "single", "--no-report")
     assert ran.code == 0, ran.err
     assert json.loads(Path("single/assessment.json").read_text())["split"]["dropped_users"] == 1
 
 
 def test_people_without_a_target_are_told(entropie, tmp_path):
     (tmp_path / "single.csv").write_text(csv([*people(), ("once", "place 1", 1_600_000_000)]))
-    ran = entropie("assess", "single.csv", *QUICK, "--min-events", "1")
+    ran = entropie("assess", "single.csv", *QUICK, "--min-events", "1", "--no-report")
     assert "1 person with nothing to attack" in " ".join(ran.out.split())
 
 
@@ -150,7 +150,7 @@ def test_a_preset_knows_its_columns(entropie, tmp_path):
         for t in range(40)
     ]
     (tmp_path / "ratings.dat").write_text("".join(lines))
-    ran = entropie("assess", "ratings.dat", "--preset", "movielens", *QUICK, "--json")
+    ran = entropie("assess", "ratings.dat", "--preset", "movielens", *QUICK, "--json", "--no-report")
     assert ran.code == 0, ran.err
     dropped = sum(int(line.split("::")[2]) < 4 for line in lines)
     assert json.loads(ran.out)["input"]["dropped"] == {"rating below the minimum": dropped}
@@ -187,7 +187,7 @@ def test_items_that_never_come_twice(entropie, tmp_path):
 def test_rows_that_come_twice_are_kept_and_counted(entropie, tmp_path):
     rows = people()
     (tmp_path / "twice.csv").write_text(csv(rows + rows[:50]))
-    ran = entropie("assess", "twice.csv", *QUICK, "--json")
+    ran = entropie("assess", "twice.csv", *QUICK, "--json", "--no-report")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["input"]["duplicates"] == 50
     assert json.loads(ran.out)["input"]["events"] == len(rows) + 50
@@ -196,7 +196,7 @@ def test_rows_that_come_twice_are_kept_and_counted(entropie, tmp_path):
 def test_few_times_that_are_nan_are_left_out(entropie, tmp_path):
     rows = [(*row[:2], "nan" if place in (200, 300) else row[2]) for place, row in enumerate(people())]
     (tmp_path / "nan.csv").write_text(csv(rows))
-    ran = entropie("assess", "nan.csv", *QUICK, "--json")
+    ran = entropie("assess", "nan.csv", *QUICK, "--json", "--no-report")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["input"]["dropped"] == {"NaN time": 2}
 

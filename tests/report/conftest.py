@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from entropie import drawing
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
 
@@ -20,22 +17,6 @@ def _chromium() -> str:
     if not found:
         pytest.skip("Chromium is not installed; run: apt-get install chromium")
     return found
-
-
-@pytest.fixture(scope="session", autouse=True)
-def drawn_once() -> Iterator[None]:
-    """Every picture is really drawn, but the same one only once in a session: most pages differ in words alone."""
-    real, made = drawing.svg, {}
-
-    def remembered(spec: dict[str, Any], width: int) -> str:
-        key = json.dumps([spec, width], sort_keys=True)
-        if key not in made:
-            made[key] = real(spec, width)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing, "svg", remembered)
-        yield
 
 
 @pytest.fixture(scope="session")
