@@ -1,4 +1,4 @@
-"""When replacing names is enough."""
+"""When replacing names is enough: what is guaranteed without any noise."""
 
 from __future__ import annotations
 
@@ -10,48 +10,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from theory_oracles import assignments, steady, success, uniform, worst_success
 
-from entropie.errors import InvalidParameter
-from entropie.theory.need import noise_needed
+from entropie.mechanisms.calibrate import calibrate
+from entropie.mechanisms.identity import Identity
 
 
 def test_a_hundred_million_people_and_five_values() -> None:
-    plain = noise_needed(10**8, 5, 0.8)
+    plain = Identity(5).guarantee(users=10**8)
     assert round(plain.bayes_error_paper, 3) == 0.875
     assert plain.bayes_error == pytest.approx(1 - 5e-8)
-    assert plain.information_bits == pytest.approx(math.log2(5))
-    assert not plain.needed
-    skewed = noise_needed(10**8, 5, 0.96, prior_max=0.01)
+    assert plain.alpha_bits == pytest.approx(math.log2(5))
+    assert not calibrate(users=10**8, domain_size=5, bayes_error=0.8).noise_needed
+    skewed = Identity(5).guarantee(users=10**8, prior_max=0.01)
     assert round(skewed.bayes_error_paper, 3) == 0.5
     assert skewed.bayes_error == pytest.approx(0.95)
-    assert skewed.needed
+    assert calibrate(users=10**8, domain_size=5, bayes_error=0.96, prior_max=0.01).noise_needed
 
 
 @pytest.mark.parametrize(("users", "items"), [(2, 3), (3, 3), (4, 2), (5, 3)])
 def test_exact_error_is_the_worst_over_all_assignments(users: int, items: int) -> None:
-    found = noise_needed(users, items, 0.5)
+    found = Identity(items).guarantee(users=users)
     assert 1.0 - found.bayes_error == pytest.approx(worst_success(np.eye(items), uniform(users)), abs=1e-15)
 
 
 @steady(100)
-@given(st.integers(1, 6), st.integers(2, 4), st.integers(0, 2**32), st.floats(0.0, 1.0))
-def test_a_prior_never_breaks_the_promise(users: int, items: int, seed: int, wanted: float) -> None:
+@given(st.integers(1, 6), st.integers(2, 4), st.integers(0, 2**32))
+def test_a_prior_never_breaks_the_promise(users: int, items: int, seed: int) -> None:
     prior = np.random.default_rng(seed).dirichlet(np.ones(users))
-    found = noise_needed(users, items, wanted, prior_max=float(prior.max()))
+    found = Identity(items).guarantee(users=users, prior_max=float(prior.max()))
     worst = max(success(prior, np.eye(items)[f]) for f in assignments(users, items))
     assert 1.0 - worst >= found.bayes_error - 1e-12
     assert 1.0 - worst >= found.bayes_error_paper - 1e-12
-    assert found.needed == (max(found.bayes_error, found.bayes_error_paper) < wanted)
-
-
-def test_known_information_counts() -> None:
-    assert noise_needed(1000, 10**6, 0.5, information_bits=0.2).information_bits == 0.2
-    assert noise_needed(1000, 10**6, 0.5, information_bits=0.2).needed is False
-    assert noise_needed(1000, 10**6, 0.5).needed is True
-    assert noise_needed(1000, 4, 0.5, information_bits=99.0).information_bits == 2.0
-
-
-def test_bad_numbers_are_named() -> None:
-    with pytest.raises(InvalidParameter, match="bayes_error"):
-        noise_needed(10, 10, 2.0)
-    with pytest.raises(InvalidParameter, match="prior_max"):
-        noise_needed(10, 10, 0.5, prior_max=0.01)

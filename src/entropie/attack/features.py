@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
+from entropie.kernels.attack_law import sum_sorted
 from entropie.kernels.features import feature_totals, row_counts, row_sums, row_totals
 
 
@@ -115,6 +116,13 @@ def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray
     lengths = np.diff(offsets)[rows]
     taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     return taken, np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1])
+
+
+def summed(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Add up the counts of equal keys; keys come out sorted."""
+    order = np.argsort(keys, kind="stable")
+    sums: tuple[NDArray[np.int64], NDArray[np.int64]] = sum_sorted(keys[order], counts[order], 0)
+    return sums
 
 
 def item_rows(traces: Traces) -> FeatureRows:

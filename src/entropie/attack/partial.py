@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import ragged
+from entropie.attack.features import ragged, summed
 from entropie.attack.index import NOBODY
 from entropie.errors import InvalidInput
 from entropie.kernels.attack_law import EMPTY, levels_up, sum_sorted
@@ -139,8 +139,7 @@ def merge_laws(laws: Sequence[LawPart]) -> LawPart:
     level = max(law.level for law in laws)
     keys = np.concatenate([law.keys >> (level - law.level) for law in laws])
     counts = np.concatenate([law.counts for law in laws])
-    order = np.argsort(keys, kind="stable")
-    keys, counts = sum_sorted(keys[order], counts[order], 0)
+    keys, counts = summed(keys, counts)
     up = int(levels_up(keys, max_values))
     if up:
         keys, counts = sum_sorted(keys, counts, up)

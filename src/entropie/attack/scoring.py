@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import Matching, ragged
+from entropie.attack.features import Matching, ragged, summed
 from entropie.attack.index import (
     KEY_BITS,
     NOBODY,
@@ -27,7 +27,7 @@ from entropie.attack.index import (
 )
 from entropie.attack.partial import LawPart, Partial, merge_partials
 from entropie.errors import InvalidParameter
-from entropie.kernels.attack_law import EMPTY, cluster_keys, levels_up, sum_sorted
+from entropie.kernels.attack_law import EMPTY, cluster_keys, levels_up
 from entropie.kernels.scoring import score_targets
 from entropie.measures.law import ScoreLaw
 
@@ -145,8 +145,7 @@ def atoms_of(units: Units, partial: Partial) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     keys = np.concatenate((law.keys, units.keys(partial.genuine)))
     counts = np.concatenate((law.counts, np.ones(partial.genuine.size, np.int64)))
-    order = np.argsort(keys, kind="stable")
-    keys, counts = sum_sorted(keys[order], counts[order], 0)
+    keys, counts = summed(keys, counts)
     frequent: NDArray[np.int64] = keys[counts >= max(2.0, _ATOM_SHARE * counts.sum())]
     return frequent
 

@@ -13,7 +13,7 @@ from entropie.estimation.counts import Counters, Counts
 from entropie.estimation.parallel import in_parallel
 from entropie.notebook import html_table
 from entropie.theory import checks
-from entropie.theory.loss import CountingRates, significance_threshold, significant_count
+from entropie.theory.loss import CountingRates, detectable_share, significance_threshold, significant_count
 
 Floats = NDArray[np.float64]
 _MANY = 1 << 20
@@ -66,8 +66,7 @@ class Estimates:
 
     def detectable_share(self, level: float = 0.05) -> float:
         """The smallest estimate that stands out."""
-        count = significant_count(self.rates, self.reports, self.domain_size, level)
-        return (count / self.reports - self.rates.nu) / self.rates.gain
+        return detectable_share(self.rates, self.reports, self.domain_size, level)
 
     def threshold(self, level: float = 0.05) -> float:
         """The paper's threshold, a normal approximation; `stands_out` is exact."""

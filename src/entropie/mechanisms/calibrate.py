@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -20,7 +19,7 @@ from entropie.notebook import html_table
 from entropie.theory import checks, paper
 from entropie.theory.calibration import hash_size_for, largest_theta
 from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success
-from entropie.theory.loss import CountingRates, significant_count
+from entropie.theory.loss import CountingRates, detectable_share
 from entropie.theory.special import epsilon_of
 
 MechanismName = Literal["rr", "glh", "auto"]
@@ -48,14 +47,8 @@ class ExpectedLoss(Part, frozen=True):
             l2_sum=rates.l2_sum(domain_size, reports),
             rare_item_sd=rates.l2(0.0, reports) ** 0.5,
             share_1pct_sd=rates.l2(0.01, reports) ** 0.5,
-            detectable_share=_detectable(rates, domain_size, reports),
+            detectable_share=detectable_share(rates, reports, domain_size),
         )
-
-
-def _detectable(rates: CountingRates, domain_size: int, reports: int) -> float:
-    if rates.gain <= 0.0:
-        return math.inf
-    return (significant_count(rates, reports, domain_size) / reports - rates.nu) / rates.gain
 
 
 class PaperSetting(Part, frozen=True):

@@ -30,12 +30,8 @@ class Attacker:
     label: str
 
 
-def attackers(document: Document) -> list[Attacker]:
+def attackers(document: Document) -> Iterator[Attacker]:
     """All of them, the one who knows most first."""
-    return list(_attackers(document))
-
-
-def _attackers(document: Document) -> Iterator[Attacker]:
     maximum = document.split.knowledge == "maximum"
     for place, level in enumerate(document.attacker_levels):
         if level.level == "strong" and level.identification_error is not None and not maximum:

@@ -56,7 +56,7 @@ def render(document: dict[str, Any]) -> str:
         has=marked.has,
         same=marked.same,
         best=f"attacks.{whole.strongest}",
-        attackers=attackers(whole),
+        attackers=list(attackers(whole)),
         drawn=_drawn(whole),
         can_draw=drawing.available(),
         references=charts.REFERENCES_BITS,

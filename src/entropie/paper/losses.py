@@ -92,10 +92,7 @@ def loss(
     shown: dict[str, list[float]] = {}
     for _ in range(settings.scale.repeats):
         found = mechanism.estimate(mechanism.simulate(known.values, rng))
-        estimates = found.probabilities
-        for method in METHODS:
-            if method == "emp+thr":
-                estimates = np.where(estimates < found.threshold(), 0.0, estimates)
+        for method, estimates in zip(METHODS, (found.probabilities, found.significant()), strict=True):
             shown[method] = estimates[known.top[:SHOWN]].tolist()
             difference = estimates - known.shares
             runs[f"{method} top"].append(float(difference[known.top] @ difference[known.top]))

@@ -11,8 +11,8 @@ SOURCE = "Murakami and Takahashi, Transactions on Data Privacy 14 (2021), and th
 USERS, DOMAIN_SIZE = 1_370_637, 10_500_393
 """People with at least 10 check-ins and the places they visited (Foursquare, Yang et al., WWW 2019)."""
 
-RATERS, FILMS = 185_107, 58_098
-"""People with at least 10 ratings of 4 and above, and films (MovieLens latest)."""
+RATERS = 185_107
+"""People with at least 10 ratings of 4 and above (MovieLens latest)."""
 
 HASH_SIZE = 10**8
 """g of local hashing in the figures."""

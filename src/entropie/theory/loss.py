@@ -105,6 +105,13 @@ def significant_count(rates: CountingRates, users: int, domain_size: int, level:
     return count if count == 1 and binomial_upper_tail(1, users, rates.nu) <= allowed else count + 1
 
 
+def detectable_share(rates: CountingRates, users: int, domain_size: int, level: float = 0.05) -> float:
+    """The smallest estimate that `significant_count` lets stand out; infinite where reports say nothing."""
+    if rates.gain <= 0.0:
+        return math.inf
+    return (significant_count(rates, users, domain_size, level) / users - rates.nu) / rates.gain
+
+
 def significance_threshold(rates: CountingRates, users: int, domain_size: int, level: float = 0.05) -> float:
     """The paper's Phi^-1(1 - level/k) sd: a normal approximation of where an absent item stays with Bonferroni.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import item_rows
+from entropie.attack.features import item_rows, summed
 from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Pass, Population, Rows, Trained
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
@@ -82,7 +82,7 @@ def merge_terms(parts: Sequence[SmoothingTerms]) -> SmoothingTerms:
     if len(parts) == 1:
         return parts[0]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return SmoothingTerms(*_summed(*columns[:2]), *_summed(*columns[2:]))
+    return SmoothingTerms(*summed(*columns[:2]), *summed(*columns[2:]))
 
 
 def smoothing_from(terms: SmoothingTerms, population: Population) -> float:
@@ -101,11 +101,3 @@ def smoothing_from(terms: SmoothingTerms, population: Population) -> float:
         for smoothing in _SMOOTHINGS
     ]
     return float(_SMOOTHINGS[int(np.argmax(gains))])
-
-
-def _summed(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add up the counts of equal keys; keys come out sorted."""
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if keys.size else np.empty(0, np.int64)
-    return keys[starts], np.add.reduceat(counts, starts) if keys.size else counts
