@@ -7,6 +7,7 @@ the packages that compute. A changed program starts anew.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import gc
 import hashlib
@@ -62,10 +63,6 @@ class Done:
     peak_bytes: int
     kept: bool = False  # it was there from an earlier run
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; `kept` is not filed."""
-        return {"name": self.name, "seconds": self.seconds, "peak_bytes": self.peak_bytes, "result": self.result}
-
 
 def run_steps(steps: Sequence[Step], settings: Settings, progress: Progress = silent) -> dict[str, Done]:
     """Run the steps that are not done yet, in order; results by the names of the steps."""
@@ -95,7 +92,7 @@ def _run(step: Step, settings: Settings) -> Done:
     begun = time.perf_counter()
     result = step.work(settings, **step.arguments)
     found = Done(step.name, result, round(time.perf_counter() - begun, 3), peak_bytes())
-    write_file(_file(step, settings), json.dumps(found.to_json(), allow_nan=False) + "\n")
+    write_file(_file(step, settings), json.dumps(dataclasses.asdict(found), allow_nan=False) + "\n")
     return found
 
 
@@ -107,8 +104,8 @@ def _kept(file: Path) -> Done | None:
     """What an earlier run left; a file that cannot be read counts as not done."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        return Done(found["name"], found["result"], found["seconds"], found["peak_bytes"], kept=True)
-    except (OSError, ValueError, KeyError, TypeError):
+        return Done(**{**found, "kept": True})
+    except (OSError, ValueError, TypeError):
         return None
 
 
