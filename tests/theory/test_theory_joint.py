@@ -187,44 +187,45 @@ def test_sampled_functions_agree_with_the_whole_family(prime: int, g: int, theta
     prior, laws = random_law(rng, users), random_conditional(rng, users, items)
     Q = hashed_matrix(linear_tables(prime, g, items), g, epsilon_of(theta, g))
     true = information_bits(prior, laws @ Q)
-    found = joint.pie_bits_local_hashing(Joint.dense(prior[:, None] * laws), theta, prime, g, rng, functions=1500)
-    assert found.functions == 1500
-    assert abs(found.bits - true) < 5 * found.standard_error_bits
-    assert abs(found.bits - 1.1 * true) > 5 * found.standard_error_bits  # a tenth more would have been noticed
+    found = joint.pie_bits_local_hashing(Joint.dense(prior[:, None] * laws), [theta], prime, g, rng, functions=1500)
+    assert abs(found.bits[0] - true) < 5 * found.standard_error_bits[0]
+    assert abs(found.bits[0] - 1.1 * true) > 5 * found.standard_error_bits[0]  # a tenth more would have been noticed
 
 
 def test_standard_error_is_that_of_a_mean() -> None:
     """Over repeated draws the mean varies as much as its standard error says."""
     known = Joint.dense(random_table(np.random.default_rng(4), 4, 7, 0.3))
-    drawn = [joint.pie_bits_local_hashing(known, 0.7, 7, 3, np.random.default_rng(s), 32) for s in range(100)]
-    spread = np.std([d.bits for d in drawn], ddof=1)
-    stated = math.sqrt(np.mean([d.standard_error_bits**2 for d in drawn]))
+    drawn = [joint.pie_bits_local_hashing(known, [0.7], 7, 3, np.random.default_rng(s), 32) for s in range(100)]
+    spread = np.std([d.bits[0] for d in drawn], ddof=1)
+    stated = math.sqrt(np.mean([d.standard_error_bits[0] ** 2 for d in drawn]))
     assert stated == pytest.approx(spread, rel=5 / math.sqrt(2 * 99))
 
 
 def test_the_seed_decides() -> None:
     known = Joint.dense(np.eye(5))
-    first = joint.pie_bits_local_hashing(known, 0.5, 5, 2, np.random.default_rng(1), 8)
-    assert first == joint.pie_bits_local_hashing(known, 0.5, 5, 2, np.random.default_rng(1), 8)
+    one, other = (joint.pie_bits_local_hashing(known, [0.5, 0.9], 5, 2, np.random.default_rng(1), 8) for _ in range(2))
+    assert one.bits.tolist() == other.bits.tolist()
+    alone = joint.pie_bits_local_hashing(known, [0.9], 5, 2, np.random.default_rng(1), 8)
+    assert alone.bits[0] == one.bits[1]
 
 
 def test_hashing_without_collisions_is_randomized_response() -> None:
     """P = g: the functions are permutations."""
     known = Joint.dense(random_table(np.random.default_rng(5), 4, 7, 0.3))
-    found = joint.pie_bits_local_hashing(known, 0.4, 7, 7, np.random.default_rng(0), 5)
-    assert found.bits == pytest.approx(joint.pie_bits(known, 0.4), rel=1e-12)
-    assert found.standard_error_bits == pytest.approx(0.0, abs=1e-14)
+    found = joint.pie_bits_local_hashing(known, [0.4], 7, 7, np.random.default_rng(0), 5)
+    assert found.bits[0] == pytest.approx(joint.pie_bits(known, 0.4), rel=1e-12)
+    assert found.standard_error_bits[0] == pytest.approx(0.0, abs=1e-14)
 
 
 def test_a_huge_hash_range_takes_no_room() -> None:
     """g = 10^18 as chosen for faithful estimates: no two of seven items meet, so it is randomized response over g."""
     g, prime, theta = 10**18, 10**18 + 3, 0.4
     table = random_table(np.random.default_rng(5), 12, 7, 0.3)
-    found = joint.pie_bits_local_hashing(Joint.dense(table), theta, prime, g, np.random.default_rng(0), 3)
+    found = joint.pie_bits_local_hashing(Joint.dense(table), [theta], prime, g, np.random.default_rng(0), 3)
     padded = joint.pie_bits(Joint.dense(np.hstack([table, np.zeros((12, 10**5))])), theta)
-    assert padded < found.bits < joint.pie_bits(Joint.dense(table))
+    assert padded < found.bits[0] < joint.pie_bits(Joint.dense(table))
     noise_free = theta * joint.pie_bits(Joint.dense(table))  # a lie meets an item once in 10^17 reports
-    assert found.bits == pytest.approx(noise_free, rel=1e-9)
+    assert found.bits[0] == pytest.approx(noise_free, rel=1e-9)
 
 
 # --- bad input ------------------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ def test_a_huge_hash_range_takes_no_room() -> None:
         (lambda: joint.pie_bits_through(Joint.dense([[1.0, 1.0]]), np.eye(3)), "matrix"),
         (lambda: joint.pie_bits_through(Joint.dense([[1.0, 1.0]]), [[0.5, 0.6], [0.5, 0.5]]), "matrix"),
         (
-            lambda: joint.pie_bits_local_hashing(Joint.dense([[1.0]]), 0.5, 5, 2, np.random.default_rng(0), 1),
+            lambda: joint.pie_bits_local_hashing(Joint.dense([[1.0]]), [0.5], 5, 2, np.random.default_rng(0), 1),
             "functions",
         ),
     ],

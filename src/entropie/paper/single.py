@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from entropie.attack.reports import attack_reports
 from entropie.attack.single import pie_bits
-from entropie.data.traces import Traces
-from entropie.mechanisms.local_hashing import LocalHashing
+from entropie.mechanisms.hashing import HashFamily
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.registry import make_mechanism
 from entropie.paper.attacks import measured
@@ -88,29 +86,17 @@ def single(settings: Settings, *, kind: str, epsilon: float) -> dict[str, Any]:
 def hashed_information(settings: Settings) -> dict[str, Any]:
     """I(U;Y) of these data under local hashing, by epsilon: a mean over functions drawn from the family."""
     data, scale = single_data(settings), settings.scale
-    family = mechanism_of("glh", data.domain_size, scale.hash_size, epsilon=1.0)
-    assert isinstance(family, LocalHashing)
-    rng = stream(settings, "functions")
-    found = np.zeros((scale.hash_functions, len(scale.epsilons)))
-    for row in range(scale.hash_functions):
-        table = _hashed(data, family, rng)
-        for column, epsilon in enumerate(scale.epsilons):
-            theta = mechanism_of("glh", data.domain_size, scale.hash_size, epsilon=epsilon).theta
-            found[row, column] = joint.pie_bits(table, theta)
-    spread = found.std(axis=0, ddof=1) / math.sqrt(scale.hash_functions)
+    thetas = [mechanism_of("glh", data.domain_size, scale.hash_size, epsilon=each).theta for each in scale.epsilons]
+    found = joint.pie_bits_local_hashing(
+        joint.Joint.sparse(data.offsets, data.items, np.ones(data.items.size), data.domain_size),
+        thetas,
+        HashFamily.smallest(data.domain_size, scale.hash_size).prime,
+        scale.hash_size,
+        stream(settings, "functions"),
+        scale.hash_functions,
+    )
     return {
         "epsilons": list(scale.epsilons),
-        "pie_bits": found.mean(axis=0).tolist(),
-        "standard_error_bits": spread.tolist(),
+        "pie_bits": found.bits.tolist(),
+        "standard_error_bits": found.standard_error_bits.tolist(),
     }
-
-
-def _hashed(data: Traces, family: LocalHashing, rng: np.random.Generator) -> joint.Joint:
-    """Everybody's check-in under one function of the family."""
-    prime = family.family.prime
-    a, b = int(rng.integers(1, prime)), int(rng.integers(0, prime))
-    size = data.items.size
-    values = family.family.values(
-        np.full(size, a, np.uint64), np.full(size, b, np.uint64), data.items.astype(np.uint64)
-    )
-    return joint.Joint.sparse(data.offsets, values, np.ones(size), family.hash_size)

@@ -6,7 +6,8 @@ sum_y q(y) psi(q_u(y)/q(y) - 1), whose terms are never negative, so that 1e-12 b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,12 +56,27 @@ class Joint:
             raise InvalidParameter("Parameter `weights` must be non-negative numbers, not all zero.")
         if columns.min() < 0 or columns.max() >= domain_size:
             raise InvalidParameter("Parameter `items` must be codes from 0 to domain_size - 1.")
+        together = cls._grouped(bounds, columns, values, domain_size)
+        return replace(together, weights=together.weights / together.weights.sum())
+
+    @classmethod
+    def _grouped(cls, bounds: NDArray[np.int64], columns: NDArray[np.int64], values: Floats, domain_size: int) -> Joint:
+        """Rows with each item once; weights stay as they are."""
         codes, held = np.unique(columns, return_inverse=True)
         rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         cells, place = np.unique(rows * len(codes) + held, return_inverse=True)
-        summed = np.bincount(place, weights=values, minlength=len(cells))
-        bounds = np.searchsorted(cells // len(codes), np.arange(len(bounds)))
-        return cls(bounds.astype(np.int64), cells % len(codes), summed / summed.sum(), codes, domain_size)
+        summed = np.bincount(place, weights=values, minlength=len(cells)).astype(np.float64)
+        bounds = np.searchsorted(cells // len(codes), np.arange(len(bounds))).astype(np.int64)
+        return cls(bounds, cells % len(codes), summed, codes, domain_size)
+
+    def hashed(self, a: int, b: int, prime: int, hash_size: int) -> Joint:
+        """The joint law of users and hash values under one function, ((a x + b) mod prime) mod hash_size."""
+        from entropie.kernels.modular import hash_values
+
+        codes = self.codes.astype(np.uint64)
+        function = (np.full(len(codes), a, np.uint64), np.full(len(codes), b, np.uint64))
+        values = np.asarray(hash_values(*function, codes, np.uint64(prime), np.uint64(hash_size))).astype(np.int64)
+        return self._grouped(self.offsets, values[self.held], self.weights, hash_size)
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -127,15 +143,14 @@ def pie_bits_through(joint: Joint, matrix: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SampledBits:
-    """A mean over random hash functions, with its standard error; `functions` were drawn."""
+    """Means over random hash functions, one for each theta, with their standard errors."""
 
-    bits: float
-    standard_error_bits: float
-    functions: int
+    bits: Floats
+    standard_error_bits: Floats
 
 
 def pie_bits_local_hashing(
-    joint: Joint, theta: float, prime: int, hash_size: int, rng: np.random.Generator, functions: int = 32
+    joint: Joint, thetas: Sequence[float], prime: int, hash_size: int, rng: np.random.Generator, functions: int
 ) -> SampledBits:
     """I(U;Y) for local hashing: the mean over the hash family, estimated from some of its functions.
 
@@ -144,20 +159,11 @@ def pie_bits_local_hashing(
     functions = checks.whole_number("functions", functions, at_least=2)
     hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
     prime = checks.whole_number("prime", prime, max(hash_size, joint.domain_size), (1 << 62) - 1)
-    values = np.empty(functions)
-    for i in range(functions):
-        a, b = int(rng.integers(1, prime)), int(rng.integers(0, prime))
-        hashed = _hashes(a, b, prime, hash_size, joint.codes)[joint.held]
-        values[i] = pie_bits(Joint.sparse(joint.offsets, hashed, joint.weights, hash_size), theta)
-    return SampledBits(float(values.mean()), float(values.std(ddof=1) / np.sqrt(functions)), functions)
-
-
-def _hashes(a: int, b: int, prime: int, hash_size: int, items: NDArray[np.int64]) -> NDArray[np.int64]:
-    from entropie.kernels.modular import hash_values
-
-    codes = items.astype(np.uint64)
-    constant = (np.full(len(codes), a, np.uint64), np.full(len(codes), b, np.uint64))
-    return np.asarray(hash_values(*constant, codes, np.uint64(prime), np.uint64(hash_size))).astype(np.int64)
+    values = np.empty((functions, len(thetas)))
+    for row in values:
+        hashed = joint.hashed(int(rng.integers(1, prime)), int(rng.integers(0, prime)), prime, hash_size)
+        row[:] = [pie_bits(hashed, theta) for theta in thetas]
+    return SampledBits(values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(functions))
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:
