@@ -19,7 +19,7 @@ from entropie.engine.spark import session
 from entropie.engine.spark.reading import plan_parts
 from entropie.engine.spark.scratch import claimed, sweep
 from entropie.engine.spark.session import SAME_PATH, failures, java_version, require, settings, translated
-from entropie.errors import EntropieError, InvalidInput, InvalidParameter, Unreachable
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter, OutputFailed, Unreachable
 
 
 def java(folder: Path, said: str) -> None:
@@ -155,6 +155,12 @@ def test_a_name_that_is_no_error_of_ours_is_not_looked_up() -> None:
     found = translated("entropie.errors.annotations: x\n")
     assert type(found) is InvalidInput
     assert str(found).startswith("Spark failed")
+
+
+def test_a_full_disk_of_a_worker_is_no_bad_input() -> None:
+    found = translated("org.apache.spark.SparkException: x\njava.io.IOException: No space left on device\n")
+    assert type(found) is OutputFailed
+    assert "SPARK_LOCAL_DIRS" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from entropie import errors
 from entropie.engine.spark.scratch import own_folders
-from entropie.errors import EntropieError, InvalidInput, InvalidParameter
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter, OutputFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -210,6 +210,10 @@ def translated(said: str, master: str = "") -> EntropieError:
         if master:
             return InvalidInput(f"Spark master {master} cannot be reached, or Spark did not start; check its address.")
         return InvalidInput("The Spark session has ended; start another one and run again.")
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        return OutputFailed(
+            "A disk that Spark spills to is full; make room, or name folders on other disks in SPARK_LOCAL_DIRS."
+        )
     if "OutOfMemoryError" in said:
         return InvalidInput("A worker ran out of memory; give it more, or use more partitions.")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
