@@ -101,6 +101,10 @@ class ScoreHistograms(Part, frozen=True):
     genuine: list[Share]
     impostor: list[Share]
 
+    def __post_init__(self) -> None:
+        if not len(self.edges) - 1 == len(self.genuine) == len(self.impostor) > 0:
+            raise ValueError("a histogram has one share of each kind between two edges")
+
 
 class ExposureGroup(Part, frozen=True):
     """People in order of how clear their match is, clearest first: from one share of them to another."""
