@@ -93,7 +93,7 @@ def test_no_column_looks_like_the_item(write: Callable[..., Path]) -> None:
 def test_no_header_names_columns_by_number(write: Callable[..., Path]) -> None:
     text = message(write(b"1,a,3\n2,b,3\n"))
     assert "found: 1, 2, 3" in text
-    assert "no header line (first line: '1,a,3')" in text
+    assert "There is no header line, so columns are called by their number" in text
 
 
 def test_column_twice(write: Callable[..., Path]) -> None:
@@ -144,7 +144,7 @@ def test_ratings_that_are_none() -> None:
 
 def test_text_that_is_no_time(write: Callable[..., Path]) -> None:
     text = message(write(b"user,item,time\na,b,yesterday\n"))
-    assert "holds no time that can be read (first: 'yesterday')" in text
+    assert "holds no time that can be read; expected seconds" in text
     assert "`time=`" in text
 
 
@@ -312,7 +312,10 @@ def test_files_with_different_columns(write: Callable[..., Path]) -> None:
 
 def test_quote_that_is_never_closed(write: Callable[..., Path]) -> None:
     path = write(b'user,item\n1,2\n"3,4\n' + b"5,6\n" * 3)
-    assert "too few fields: 4" in message(path)
+    assert message(path) == (
+        f"The quote that opens a field in line 3 of {path} is never closed; the rows after it would be lost. Close it, or "
+        "double a quote that is part of the text."
+    )
 
 
 def test_quote_closed_lines_later_does_not_hide_them(write: Callable[..., Path]) -> None:

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from entropie.data.events import Events, read_events
 from entropie.data.filter import keep_active_users
-from entropie.data.text import _CleanStream
 from entropie.data.traces import traces_sha256
 from entropie.errors import InvalidInput
 from entropie.request import Request
@@ -397,41 +396,6 @@ def test_selecting_keeps_ids_beside_codes() -> None:
     active = events.select(keep_active_users(events.traces, 15))
     assert spelled(active) == {user: pairs for user, pairs in EXPECTED.items() if len(pairs) >= 15}
     assert active.report is events.report
-
-
-class Pieces:
-    """A stream that hands out its bytes in pieces of given sizes."""
-
-    def __init__(self, content: bytes, sizes: list[int]) -> None:
-        self.content, self.sizes = content, sizes
-
-    def read(self, size: int) -> bytes:
-        size = min(size, self.sizes.pop(0) if self.sizes else size)
-        piece, self.content = self.content[:size], self.content[size:]
-        return piece
-
-
-@given(st.text(alphabet="aé€😀:\n", max_size=40), st.lists(st.integers(1, 5), max_size=40), st.integers(1, 9))
-def test_cutting_a_stream_anywhere_does_not_change_its_text(text: str, sizes: list[int], ask: int) -> None:
-    stream = _CleanStream(Pieces(text.encode(), sizes), "::")
-    pieces = []
-    while piece := stream.read(max(ask, 5)):
-        assert len(piece) <= max(ask, 5)
-        pieces.append(piece)
-    assert b"".join(pieces).decode() == text.replace("::", "\x1f")
-
-
-@given(st.binary(max_size=30), st.lists(st.integers(1, 5), max_size=30))
-def test_any_bytes_become_text_of_the_same_length(content: bytes, sizes: list[int]) -> None:
-    stream = _CleanStream(Pieces(content, sizes), ",")
-    pieces = []
-    while piece := stream.read(8):
-        pieces.append(piece)
-    clean = b"".join(pieces)
-    clean.decode()
-    assert len(clean) == len(content)
-    if all(byte < 0x80 for byte in content):
-        assert clean == content
 
 
 def test_movielens_as_installed_for_the_demo() -> None:

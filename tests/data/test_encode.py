@@ -32,6 +32,13 @@ IDS = st.sampled_from(
 )
 
 
+def counted(name: str, rows: int) -> Rejects:
+    """The account of a reader that has counted so many rows."""
+    rejects = Rejects(name)
+    rejects.counted = rows
+    return rejects
+
+
 def is_whole(text: object) -> bool:
     try:
         return isinstance(text, str) and str(int(text)) == text and -(2**63) <= int(text) < 2**63
@@ -66,7 +73,7 @@ def test_codes_are_ranks(
     columns = [pa.array(users, user[1]), pa.array(items, item[1]), pa.array(times, pa.int64())]
     table = pa.table(dict(zip(("user", "item", "time"), columns, strict=True)))
     size = data.draw(st.integers(1, rows))
-    rejects = Rejects("the table")
+    rejects = counted("the table", rows + 2)
     rejects.add_dirty("too few fields", 2)  # as if counted while reading
     run = (iter(table.to_batches(size)), table.schema, Rules(TimeFormat("integer"), max_dirty_share=1.0), rejects)
     kept = [user is not None and time is not None for user, time in zip(users, times, strict=True)]
@@ -91,7 +98,7 @@ def test_codes_are_ranks(
 
 def test_without_times_there_are_no_ticks() -> None:
     table = pa.table({"user": [2, 1], "item": ["b", "a"]})
-    found = encode(iter(table.to_batches()), table.schema, Rules(None), Rejects("it"), Run())
+    found = encode(iter(table.to_batches()), table.schema, Rules(None), counted("it", 2), Run())
     assert found.ticks.size == 0
     assert found.users.tolist() == [1, 0]
     assert found.item_ids.type == pa.string()
@@ -104,9 +111,16 @@ def test_more_rows_than_can_be_numbered(monkeypatch: pytest.MonkeyPatch) -> None
         encode(iter(table.to_batches(1)), table.schema, Rules(None), Rejects("it"), Run())
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_that_vanish_or_appear_stop_the_run(rows: int) -> None:
+    table = pa.table({"user": [2, 1], "item": ["b", "a"]})
+    with pytest.raises(RuntimeError, match=f"Of {rows} rows counted in it, 2 were used and 0 left out"):
+        encode(iter(table.to_batches()), table.schema, Rules(None), counted("it", rows), Run())
+
+
 def test_progress_ends_at_one() -> None:
     told: list[tuple[str, float]] = []
     table = pa.table({"user": [1], "item": [1]})
     run = Run(progress=lambda stage, share: told.append((stage, share)))
-    encode(iter(table.to_batches()), table.schema, Rules(None), Rejects("it"), run)
+    encode(iter(table.to_batches()), table.schema, Rules(None), counted("it", 1), run)
     assert told[-1] == ("encode", 1.0)

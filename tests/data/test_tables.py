@@ -13,7 +13,7 @@ import pytest
 
 from entropie.data.columns import Dictionary, read_columns
 from entropie.data.events import read_events
-from entropie.data.roles import missing_column
+from entropie.data.roles import Header, missing_column
 from entropie.data.tables import open_table
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.mitigate.attribute_table import read_attributes
@@ -98,7 +98,7 @@ def test_kept_columns_have_the_types_they_look_like(tmp_path: Path) -> None:
     [
         (b"", "is empty; a table needs a header and at least one row"),
         (b"a,b\n", "has no rows; at least one is needed"),
-        (b"a,b\n1,2\n3\n", r"has a row with too few fields \('3'\); mend it"),
+        (b"a,b\n1,2\n3\n", "has a row with too few fields in line 3; mend it"),
         (b"a,b\n1,2\n3,4,5\n", "has a row with too many fields"),
         (b"a,b\n\xff,2\n", "Column `a` of .* holds text that is not UTF-8"),
         (b"a,a\n1,2\n", "Column `a` appears more than once in .*; give it one name"),
@@ -133,7 +133,7 @@ def test_what_is_no_source() -> None:
     ],
 )
 def test_near_misses(wanted: str, meant: str | None) -> None:
-    said = missing_column(wanted, ["user", "venueId", "time"], "events.csv")
+    said = missing_column(wanted, Header("events.csv", ("user", "venueId", "time")))
     listed = "ound: user, venueId, time."
     hint = f"; did you mean `{meant}`? F{listed}" if meant else f"; f{listed}"
     assert said == f"Column `{wanted}` is missing from events.csv{hint}"

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.arrow import absent_in, one_of, truths_of
+from entropie.data.blocks import UNREADABLE
 from entropie.data.rejects import NOT_UTF8
 from entropie.data.rules import NULLS, REASONS, Rules
-from entropie.data.text import UNREADABLE
 from entropie.data.ticks import read_numbers, read_ticks
 
 __all__ = ["Verdicts", "classify_rows"]

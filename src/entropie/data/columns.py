@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from entropie.atomic import replacing
 from entropie.data.arrow import masked, one_of
+from entropie.data.blocks import UNREADABLE
 from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import open_table
-from entropie.data.text import UNREADABLE
-from entropie.errors import InvalidInput, option
+from entropie.errors import InvalidInput, option, shown
 from entropie.progress import Progress, silent
 from entropie.spreadsheet import cells_as_written, safe_cell, safe_cells
 
@@ -35,7 +35,7 @@ def read_columns(
     nothing.
     """
     table = open_table(source)
-    require_columns(columns, table.columns, table.name)
+    require_columns(columns, table.header)
     rejects = Rejects(table.name, strict=True)
     rows = 0
     for batch in table.select(columns, rejects, progress, inferred=[name for name in columns if name not in texts]):
@@ -46,6 +46,7 @@ def read_columns(
                 for name, column in zip(columns, batch.columns, strict=True)
             ]
             yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), table.name)
+    rejects.check_complete(rows)
     if rows == 0:
         raise InvalidInput(f"{table.name} has no rows; at least one is needed.")
 
@@ -74,7 +75,8 @@ def codes_of(column: Any, name: str, domain_size: int, first_row: int) -> NDArra
     if outside.any():
         row = int(np.flatnonzero(outside)[0])
         raise InvalidInput(
-            f"Row {first_row + row} of column `{name}` is {values[row]}, outside the domain 0 to {domain_size - 1}."
+            f"Row {first_row + row} of column `{name}` is outside the domain 0 to {domain_size - 1}"
+            f"{shown(f' ({values[row]})')}."
         )
     return np.asarray(values.astype(np.uint64, copy=False))
 
@@ -135,8 +137,8 @@ class Dictionary:
         if codes.null_count:
             row = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
             raise InvalidInput(
-                f"Row {first_row + row} of column `{name}` is {column[row].as_py()!r}, which is not in the dictionary "
-                f"of {len(self)} items."
+                f"Row {first_row + row} of column `{name}` holds an item{shown(f' ({column[row].as_py()!r})')} that is "
+                f"not in the dictionary of {len(self)} items."
             )
         return np.asarray(codes.to_numpy(zero_copy_only=False).astype(np.uint64))
 

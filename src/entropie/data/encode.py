@@ -31,6 +31,7 @@ __all__ = ["NO_USER", "Encoded", "as_numbers", "encode"]
 NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
 _BATCH_ROWS = 1 << 17
 _PENDING_BYTES = 1 << 26
+_COPIES = 2  # while codes are ranked, and while rows are sorted by user
 _WHOLE = r"^(0|-?[1-9]\d{0,18})$"
 
 
@@ -58,6 +59,7 @@ def _encode(
 ) -> Encoded:  # fmt: skip
     users, items = (_Codes(schema.field(role).type) for role in ("user", "item"))
     ticks: list[NDArray[np.int64]] = []
+    tick_bytes = 0
     counts: Counter[int] = Counter()
     for batch in _small(stream):
         verdicts = classify_rows(batch, rules)
@@ -67,8 +69,10 @@ def _encode(
         kept = verdicts.reasons == 0
         verdicts.ticks[~kept[: verdicts.ticks.size]] = 0
         ticks.append(verdicts.ticks)
+        tick_bytes += verdicts.ticks.nbytes
         for role, codes in (("user", users), ("item", items)):
             codes.add(batch.column(role), kept)
+        rejects.budget.keep("events", _COPIES * (users.nbytes + items.nbytes + tick_bytes))
         if users.full or items.full:
             list(pool.map(_Codes.look_up, (users, items)))
     rows = settle(counts, rules, rejects)
@@ -98,12 +102,19 @@ class _Codes:
         self._waiting: list[pa.Array] = []
         self._waiting_bytes = 0
         self._codes: list[NDArray[np.int32]] = []  # -1 where there is none
+        self._rows = 0
 
     def add(self, ids: pa.Array, kept: NDArray[np.bool_]) -> None:
         """Take the ids of some rows; those that are not kept have none."""
         ids = ids.cast(self._distinct.type)
         self._waiting.append(ids if kept.all() else masked(ids, kept))
         self._waiting_bytes += ids.nbytes
+        self._rows += len(ids)
+
+    @property
+    def nbytes(self) -> int:
+        """What codes and ids take by now."""
+        return 4 * self._rows + self._waiting_bytes + int(self._distinct.nbytes)
 
     @property
     def full(self) -> bool:

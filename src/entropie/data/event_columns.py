@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.data.budget import Budget
 from entropie.data.encode import encode
 from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times
 from entropie.data.presets import find_preset
@@ -50,9 +51,10 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     opened = open_events(source)
     table, chosen = opened.table, opened.chosen
     extra = _extra_roles(table, columns, chosen)
-    rejects = Rejects(table.name)
+    rejects = Rejects(table.name, memory=run.memory)
     run.progress("read", 0.0)
-    tapped = _Tapped(table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress), len(chosen))
+    batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
+    tapped = _Tapped(batches, len(chosen), rejects.budget)
     time_format, stream = recognise_times(table, chosen, tapped)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
@@ -108,8 +110,10 @@ def numbers(column: pa.Array) -> NDArray[np.float64]:
 class _Tapped:
     """The stream of a table with the first columns passed on and the others kept back."""
 
-    def __init__(self, stream: Iterator[pa.RecordBatch], passed: int) -> None:
+    def __init__(self, stream: Iterator[pa.RecordBatch], passed: int, budget: Budget) -> None:
         self._stream = stream
+        self._budget = budget
+        self._bytes = 0
         self._passed = passed
         self._kept: list[list[pa.Array]] = []
 
@@ -120,6 +124,8 @@ class _Tapped:
         batch = next(self._stream)
         # Categories repeat: a dictionary holds each text once per batch.
         self._kept.append([array.dictionary_encode() for array in batch.columns[self._passed :]])
+        self._bytes += sum(array.nbytes for array in self._kept[-1])
+        self._budget.keep("further columns", 2 * self._bytes)
         return batch.select(list(range(self._passed)))
 
     def column(self, place: int) -> pa.Array:
@@ -131,7 +137,7 @@ class _Tapped:
 def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:
     """A name for the part each further column plays; refuses columns that are missing or already have a part."""
     for column in columns:
-        require_columns([column], table.columns, table.name)
+        require_columns([column], table.header)
         for role, taken in chosen.items():
             if column == taken:
                 raise InvalidInput(f"Column `{column}` of {table.name} is already the {role}; name another column.")

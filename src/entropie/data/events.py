@@ -115,7 +115,7 @@ def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
     """
     opened = open_events(source)
     table, chosen = opened.table, opened.chosen
-    rejects = Rejects(table.name)
+    rejects = Rejects(table.name, memory=run.memory)
     run.progress("read", 0.0)
     stream = table.batches(chosen, rejects, run.progress)
     time_format, stream = recognise_times(table, chosen, stream)
@@ -166,10 +166,9 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
         min_rating = preset.min_rating
     table = _open_table(source, preset) if table is None else table
     choices = choose_columns(
-        table.columns,
+        table.header,
         source.roles,
         _preset_roles(table, preset),
-        name=table.name,
         needed=("user", "item") if min_rating is None and source.rating is None else ("user", "item", "rating"),
         hint=table.hint(),
     )

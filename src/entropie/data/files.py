@@ -5,15 +5,16 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, shown
 
-__all__ = ["HashedFile", "InputFile", "changed", "combined_digest", "find_files", "open_bytes"]
+__all__ = ["HashedFile", "InputFile", "Unpacked", "changed", "combined_digest", "find_files"]
 
 # What a folder may hold beside the events: Spark's markers, hidden files, read-me files.
 _DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq"}
@@ -29,16 +30,12 @@ _FOREIGN = {
 
 
 class HashedFile:
-    """A file that is digested while it is read, and whose size and date are compared when it is done.
-
-    A context manager closes it. Arrow may `close` what it was given as it likes: the digest still needs the file.
-    """
-
-    closed = False
+    """A file that is digested while it is read, and whose size and date are compared when it is done."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.position = 0  # bytes read so far
+        self.position = 0  # how far reading has come, in bytes
+        self._digested = 0
         self._digest = hashlib.sha256()
         try:
             self._file = path.open("rb")
@@ -46,19 +43,13 @@ class HashedFile:
             raise _closed_to_us(path, error) from None
         self._before = os.fstat(self._file.fileno())
 
-    def readable(self) -> bool:
-        """Say so to whoever wraps this file."""
-        return True
-
     def read(self, size: int = -1, /) -> bytes:
         """Read and digest."""
         data = self._file.read(size)
         self._digest.update(data)
-        self.position += len(data)
+        self._digested += len(data)
+        self.position = max(self.position, self._digested)
         return data
-
-    def close(self) -> None:
-        """Keep the file open for the digest."""
 
     def __enter__(self) -> HashedFile:
         return self
@@ -71,7 +62,7 @@ class HashedFile:
         while self.read(1 << 22):
             pass
         self.check_unchanged()
-        if self.position != self._before.st_size:
+        if self._digested != self._before.st_size:
             raise changed(self.path)
         return self._digest.hexdigest()
 
@@ -83,6 +74,31 @@ class HashedFile:
             raise changed(self.path) from None
         if any(getattr(now, key) != getattr(self._before, key) for key in ("st_size", "st_mtime_ns", "st_ino")):
             raise changed(self.path)
+
+
+class Unpacked:
+    """The bytes of a file, unpacked on the way; Arrow reads a packed file itself, and only when it is asked to."""
+
+    def __init__(self, file: HashedFile, packing: str | None) -> None:
+        self._file = file
+        self._packed = None if packing is None else pa.OSFile(str(file.path))
+        self._stream = None if packing is None else pa.CompressedInputStream(self._packed, packing)
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, none only at the end."""
+        if self._stream is None or self._packed is None:
+            return self._file.read(size)
+        data: bytes = self._stream.read(size)
+        self._file.position = self._packed.tell()
+        return data
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for opened in (self._stream, self._packed):
+            if opened is not None:
+                opened.close()
 
 
 class InputFile:
@@ -111,6 +127,17 @@ class InputFile:
         if not self.parquet and path.suffix.lower() in {".parquet", ".pq"}:
             raise InvalidInput(f"{path} is named like Parquet but does not begin like it; write it again.")
 
+    def unreadable(self, error: Exception) -> InvalidInput:
+        """Say what an error of reading means to whoever owns the file."""
+        text = str(error)
+        if "runcated" in text:
+            return InvalidInput(f"{self.path} ends early: its {self.packing} stream is cut off; fetch it again.")
+        if self.packing and re.search("inflate|ZSTD|bz2", text, re.IGNORECASE):
+            return InvalidInput(
+                f"{self.path} is damaged: its {self.packing} stream cannot be unpacked; fetch it again."
+            )
+        return InvalidInput(f"{self.path} cannot be read{shown(f' ({text})')}; fetch it again.")
+
 
 def find_files(source: str | os.PathLike[str], suffixes: frozenset[str] | None = None) -> list[Path]:
     """Turn a path, a folder or a glob into the files it names, in order of their names."""
@@ -130,12 +157,6 @@ def find_files(source: str | os.PathLike[str], suffixes: frozenset[str] | None =
             raise InvalidInput(f"No file matches {text}; quote the pattern and check the folder.")
         return files
     raise InvalidInput(f"{text} does not exist; give a file, a folder or a quoted glob.")
-
-
-def open_bytes(file: HashedFile, packing: str | None) -> pa.NativeFile:
-    """Open a file for Arrow's readers, unpacked on the fly."""
-    plain = pa.PythonFile(file, mode="r")
-    return plain if packing is None else pa.CompressedInputStream(plain, packing)
 
 
 def combined_digest(digests: Sequence[tuple[str, str]]) -> str:

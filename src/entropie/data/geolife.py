@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.data.dialect import Dialect
 from entropie.data.files import HashedFile, InputFile, combined_digest
 from entropie.data.grid import MapGrid
 from entropie.data.rejects import Rejects
+from entropie.data.roles import Header
 from entropie.data.tables import Chosen, Piece
-from entropie.data.text import Dialect, read_text
+from entropie.data.text import read_text
 from entropie.errors import InvalidInput
 from entropie.progress import Progress
 
@@ -33,6 +35,7 @@ class GeolifeTable:
 
     def __init__(self, name: str, paths: Sequence[Path], grid: MapGrid) -> None:
         self.name = name
+        self.header = Header(name, self.columns)
         self._grid = grid
         self._paths = [path for path in paths if path.parent.name == "Trajectory"]
         if not self._paths:

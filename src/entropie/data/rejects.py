@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from entropie.data.budget import Budget
 from entropie.errors import InvalidInput, option
 
 __all__ = ["NOT_UTF8", "Rejects"]
@@ -15,30 +16,48 @@ _GIVE_UP_AFTER = 100_000
 
 
 class Rejects:
-    """Counts of rows left out: `dirty` ones speak against the file, `excluded` ones fall to a rule.
+    """The account of every row: how many there are, and of those left out how many for which reason.
+
+    counted    rows there are, as the reader counts them before anything is made of them
+    accepted   rows that could be cut into fields
+    dirty      rows left out that speak against the file
+    excluded   rows left out that fall to a rule
+    first      where the first row of a reason is
+    budget     what may be kept of the rows, in bytes
 
     `patient` counts do not give up by themselves: they are of a part, and only the whole can be judged. `strict` ones
     refuse the first row that cannot be used, where every row must count.
     """
 
-    def __init__(self, name: str, *, patient: bool = False, strict: bool = False) -> None:
+    def __init__(self, name: str, *, patient: bool = False, strict: bool = False, memory: int | None = None) -> None:
         self.name = name
+        self.budget = Budget(name, memory)
         self.patient = patient
         self.strict = strict
         self.dirty: Counter[str] = Counter()
         self.excluded: Counter[str] = Counter()
         self.first: dict[str, str] = {}
         self.accepted = 0
+        self.counted = 0
 
-    def add_dirty(self, reason: str, count: int = 1, example: str | None = None) -> None:
+    def check_complete(self, used: int) -> None:
+        """Make sure that every row there is was used or left out for a reason: none may vanish."""
+        left_out = self.dirty.total() + self.excluded.total()
+        if self.counted != used + left_out:
+            raise RuntimeError(
+                f"Of {self.counted} rows counted in {self.name}, {used} were used and {left_out} left out."
+            )
+
+    def add_dirty(self, reason: str, count: int = 1, first: str | None = None) -> None:
         """Count rows that cannot be used; stop a hopeless file early."""
         if count == 0:
             return
         if self.strict:
-            raise InvalidInput(f"{self.name} has a row with {reason} ({example!r}); mend it, every row counts here.")
+            where = "" if first is None else f" {first}"
+            raise InvalidInput(f"{self.name} has a row with {reason}{where}; mend it, every row counts here.")
         self.dirty[reason] += count
-        if example is not None:
-            self.first.setdefault(reason, example)
+        if first is not None:
+            self.first.setdefault(reason, first)
         if not self.patient:
             self.check_hopeless()
 
@@ -67,8 +86,8 @@ class Rejects:
         return "clean the file"
 
     def summary(self) -> str:
-        """List what was left out by reason, the most frequent first, with an example where there is one."""
+        """List what was left out by reason, the most frequent first, and where the first of them is."""
         return ", ".join(
-            f"{reason}: {count:,}" + (f", first {self.first[reason]!r}" if reason in self.first else "")
+            f"{reason}: {count:,}" + (f", first {self.first[reason]}" if reason in self.first else "")
             for reason, count in (self.dirty + self.excluded).most_common()
         )

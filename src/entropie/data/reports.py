@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.columns import codes_of, read_columns
-from entropie.errors import ParametersMismatch
+from entropie.errors import ParametersMismatch, shown
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import parameters_id
 from entropie.progress import Progress, silent
@@ -44,8 +44,8 @@ def read_reports(path: Path, mechanism: Mechanism, progress: Progress = silent) 
             if other != expected:
                 row = first_row + label.to_pylist().index(other)
                 raise ParametersMismatch(
-                    f"Row {row} of {path.name} was made under parameters {other}, the given document is {expected}; "
-                    "estimate each set of reports with its own document."
+                    f"Row {row} of {path.name} was made under other parameters{shown(f' ({other})')} than those of the "
+                    f"given document, {expected}; estimate each set of reports with its own document."
                 )
         columns = [
             codes_of(batch.column(i + 1), name, bound, first_row) for i, (name, bound) in enumerate(names.items())

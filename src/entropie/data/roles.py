@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from entropie.errors import InvalidInput, option
+from entropie.errors import InvalidInput, option, shown
+from entropie.words import plural
 
-__all__ = ["ColumnChoice", "Role", "choose_columns", "describe_choices", "missing_column", "require_columns"]
+__all__ = [
+    "ColumnChoice",
+    "Header",
+    "Role",
+    "choose_columns",
+    "describe_choices",
+    "is_known_name",
+    "missing_column",
+    "require_columns",
+]
 
+_LOOKED_AT = 1000  # names, for one that is alike
 _NEAR = 0.7  # as alike as `usr` and `user`, `timestmp` and `timestamp`
 Role = Literal["user", "item", "time", "rating"]
 
@@ -35,6 +46,38 @@ _SYNONYMS: dict[Role, tuple[str, ...]] = {
 }
 
 
+_KNOWN = frozenset(word for words in _SYNONYMS.values() for word in words)
+_SHOWN_COLUMNS = 30
+_SHOWN_LETTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The columns of a table, as messages speak of them.
+
+    Where a text has no line of names, its first row is taken for one: unless it is `certain` that names are names,
+    messages do not list them.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    certain: bool = True
+
+    def listed(self, wanted: Iterable[str | None] = ()) -> str:
+        """The names, if they are names for certain or one of them is wanted."""
+        names = ", ".join(name[:_SHOWN_LETTERS] for name in self.columns[:_SHOWN_COLUMNS])
+        names += ", ..." if len(self.columns) > _SHOWN_COLUMNS else ""
+        if self.certain or any(name in self.columns for name in wanted):
+            return names
+        count = plural(len(self.columns), "column")
+        return shown(names, f"{count}, not listed because the first line may be a row and not names")
+
+
+def is_known_name(name: str) -> bool:
+    """Tell whether a column of this name would be taken for a role."""
+    return _plain(name) in _KNOWN
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:
     """One role, the column that plays it, and who said so."""
@@ -45,27 +88,26 @@ class ColumnChoice:
 
 
 def choose_columns(
-    found: Sequence[str],
+    header: Header,
     given: Mapping[str, str | None],
     preset: Mapping[Role, str] | None,
     *,
-    name: str,
     needed: Sequence[Role] = ("user", "item"),
     hint: str = "",
 ) -> dict[Role, ColumnChoice]:
     """Settle a column for every role; time may stay absent, rating is looked for only if needed."""
     roles: list[Role] = ["user", "item", "time", *(["rating"] if "rating" in needed else [])]  # type: ignore[list-item]
-    choices = {role: _choose(role, found, given, preset, name, role in needed, hint) for role in roles}
+    choices = {role: _choose(role, header, given, preset, role in needed, hint) for role in roles}
     taken: dict[str, Role] = {}
     for choice in choices.values():
         if choice.column is None:
             continue
-        if found.count(choice.column) > 1:
-            raise InvalidInput(f"Column `{choice.column}` appears more than once in {name}; give it one name.")
+        if header.columns.count(choice.column) > 1:
+            raise InvalidInput(f"Column `{choice.column}` appears more than once in {header.table}; give it one name.")
         if choice.column in taken:
             other = taken[choice.column]
             raise InvalidInput(
-                f"Column `{choice.column}` of {name} cannot be both {other} and {choice.role}; "
+                f"Column `{choice.column}` of {header.table} cannot be both {other} and {choice.role}; "
                 f"name another with {option(choice.role)}."
             )
         taken[choice.column] = choice.role
@@ -82,26 +124,23 @@ def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
     return "Columns: " + ", ".join(parts) + (f"; change with {', '.join(flags)}." if flags else ".")
 
 
-def missing_column(column: str, found: Sequence[str], name: str) -> str:
+def missing_column(column: str, header: Header, wanted: Iterable[str | None] = ()) -> str:
     """Say that a column is not there, which one may be meant, and which there are."""
-    plain = {_plain(other): other for other in reversed(found)}
+    plain = {_plain(other): other for other in reversed(header.columns[:_LOOKED_AT])}
     near = difflib.get_close_matches(_plain(column), list(plain), 1, _NEAR)
+    listed = header.listed(wanted)
     if near:
-        return f"Column `{column}` is missing from {name}; did you mean `{plain[near[0]]}`? Found: {_listed(found)}."
-    return f"Column `{column}` is missing from {name}; found: {_listed(found)}."
+        return f"Column `{column}` is missing from {header.table}; did you mean `{plain[near[0]]}`? Found: {listed}."
+    return f"Column `{column}` is missing from {header.table}; found: {listed}."
 
 
-def require_columns(wanted: Sequence[str], found: Sequence[str], name: str) -> None:
+def require_columns(wanted: Sequence[str], header: Header) -> None:
     """Refuse names of columns that a table does not have, or has twice."""
     for column in wanted:
-        if column not in found:
-            raise InvalidInput(missing_column(column, found, name))
-        if list(found).count(column) > 1:
-            raise InvalidInput(f"Column `{column}` appears more than once in {name}; give it one name.")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
+        if column not in header.columns:
+            raise InvalidInput(missing_column(column, header, wanted))
+        if header.columns.count(column) > 1:
+            raise InvalidInput(f"Column `{column}` appears more than once in {header.table}; give it one name.")
 
 
 def _plain(name: str) -> str:
@@ -111,23 +150,23 @@ def _plain(name: str) -> str:
 
 def _choose(
     role: Role,
-    found: Sequence[str],
+    header: Header,
     given: Mapping[str, str | None],
     preset: Mapping[Role, str] | None,
-    name: str,
     needed: bool,
     hint: str,
 ) -> ColumnChoice:
+    found, name = header.columns, header.table
     wanted = given.get(role)
     if wanted is not None:
         if wanted not in found:
-            raise InvalidInput(f"{missing_column(wanted, found, name)} Name it with {option(role)}.{hint}")
+            raise InvalidInput(f"{missing_column(wanted, header, given.values())} Name it with {option(role)}.{hint}")
         return ColumnChoice(role, wanted, "given")
     if preset is not None:
         column = preset.get(role)
         if column is not None and column not in found:
             raise InvalidInput(
-                f"Column `{column}` of the preset is missing from {name}; found: {_listed(found)}.{hint}"
+                f"Column `{column}` of the preset is missing from {name}; found: {header.listed()}.{hint}"
             )
         return ColumnChoice(role, column, "absent" if column is None else "preset")
     claimed = set(given.values())
@@ -135,6 +174,7 @@ def _choose(
     guess = next((plain[word] for word in _SYNONYMS[role] if word in plain), None)
     if guess is None and needed:
         raise InvalidInput(
-            f"No column of {name} looks like the {role}; found: {_listed(found)}. Name it with {option(role)}.{hint}"
+            f"No column of {name} looks like the {role}; found: {header.listed(claimed)}. "
+            f"Name it with {option(role)}.{hint}"
         )
     return ColumnChoice(role, guess, "absent" if guess is None else "guessed")

@@ -59,6 +59,7 @@ def settle(counts: Mapping[int, int], rules: Rules, rejects: Rejects) -> int:
             rejects.dirty[reason_of(code)] += count
         elif code:
             rejects.excluded[reason_of(code)] += count
+    rejects.check_complete(counts.get(0, 0))
     rejects.check_share(rows, rules.max_dirty_share)
     if rows == rejects.dirty.total() + rejects.excluded.total():
         raise InvalidInput(

@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropie.data.dialect import guess_delimiter
 from entropie.data.files import InputFile
-from entropie.data.text import guess_delimiter
 from entropie.errors import InvalidInput, InvalidParameter, option
 
 __all__ = ["FAILED_SCORE", "FailedRule", "ScoreKind", "ScoreLists", "ScoreMatrix", "read_scores"]

@@ -7,24 +7,24 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.arrow import absent_in, values_of
-from entropie.data.files import HashedFile, InputFile, changed, combined_digest, find_files
+from entropie.data.budget import EVENT_BYTES
+from entropie.data.dialect import Dialect, find_dialect
+from entropie.data.files import HashedFile, InputFile, combined_digest, find_files
 from entropie.data.normalise import normal_type, normalise
+from entropie.data.parquet import batch_rows, damaged, open_parquet
 from entropie.data.presets import Layout, Preset, suggest_preset
 from entropie.data.rejects import Rejects
-from entropie.data.roles import Role
-from entropie.data.text import Dialect, find_dialect, read_text
-from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.data.roles import Header, Role
+from entropie.data.text import read_text
+from entropie.errors import InvalidInput, InvalidParameter, option, shown
 from entropie.progress import Progress
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 __all__ = [
     "ArrowTable",
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 Chosen = Mapping[Role, str]  # which column plays which role
-_BATCH_ROWS = 1 << 17
 
 
 class Table(Protocol):
@@ -49,6 +48,7 @@ class Table(Protocol):
 
     name: str  # as messages call it
     columns: tuple[str, ...]
+    header: Header  # the same, as messages list them
 
     def type_of(self, column: str) -> pa.DataType:
         """Type of a column as the source has it."""
@@ -96,13 +96,12 @@ class TextTable:
         self.name = name
         self._files = files
         self._dialects = [_dialect(file, layout, header) for file in files]
-        self.columns = self._dialects[0].columns
-        for file, dialect in zip(files, self._dialects, strict=True):
-            if sorted(dialect.columns) != sorted(self.columns):
-                raise InvalidInput(
-                    f"{file.path} and {files[0].path} have different columns "
-                    f"({', '.join(dialect.columns)} and {', '.join(self.columns)}); read them apart."
-                )
+        headers = [
+            Header(str(file.path), dialect.columns, dialect.certain)
+            for file, dialect in zip(files, self._dialects, strict=True)
+        ]
+        self.header = _common(name, headers)
+        self.columns = self.header.columns
         self._digests: list[tuple[str, str]] = []
 
     def type_of(self, column: str) -> pa.DataType:
@@ -159,8 +158,10 @@ class TextTable:
         if preset is not None:
             return f" It looks like {preset.title}: try --preset {preset.name}."
         if not dialect.header:
-            shown = dialect.delimiter.join(dialect.first_line)[:60]
-            return f" There is no header line (first line: {shown!r}), so columns are called by their number."
+            line = dialect.delimiter.join(dialect.first_line)
+            return (
+                f" There is no header line{shown(f' (first line: {line!r})')}, so columns are called by their number."
+            )
         return ""
 
 
@@ -174,19 +175,15 @@ class ParquetTable:
         schemas = []
         self._groups: list[list[tuple[int, int]]] = []  # rows and bytes of each row group of each file
         for file in files:
-            with _open_parquet(file.path) as source:
+            with open_parquet(file.path) as source:
                 schemas.append(source.schema_arrow)
                 groups = map(source.metadata.row_group, range(source.metadata.num_row_groups))
                 self._groups.append([(group.num_rows, group.total_byte_size) for group in groups])
         self._rows = sum(rows for groups in self._groups for rows, _ in groups)
         self._schema = schemas[0]
-        self.columns = tuple(self._schema.names)
-        for file, schema in zip(files, schemas, strict=True):
-            if set(schema.names) != set(self.columns):
-                raise InvalidInput(
-                    f"{file.path} and {files[0].path} have different columns "
-                    f"({', '.join(schema.names)} and {', '.join(self.columns)}); read them apart."
-                )
+        named = zip(files, schemas, strict=True)
+        self.header = _common(name, [Header(str(file.path), tuple(schema.names)) for file, schema in named])
+        self.columns = self.header.columns
 
     def type_of(self, column: str) -> pa.DataType:
         """Type of a column in the first file; the others are cast to it."""
@@ -194,6 +191,7 @@ class ParquetTable:
 
     def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Cast the chosen columns to the normal types."""
+        rejects.budget.require(EVENT_BYTES * self._rows)
         schema = normal_schema(self, columns)
         for batch in self.select(list(columns.values()), rejects, progress):
             yield normal_batch(batch, columns, schema, self.name)
@@ -243,17 +241,18 @@ class ParquetTable:
     def _read(
         self, piece: Piece, opened: HashedFile, columns: Sequence[str], rejects: Rejects
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
-
-        groups = None if piece.groups is None else list(piece.groups)
+        path, declared = opened.path, self._groups[piece.file]
+        groups = list(range(len(declared)) if piece.groups is None else piece.groups)
+        rejects.counted += sum(declared[group][0] for group in groups)
         try:
-            with pq.ParquetFile(opened.path) as source:
-                for batch in source.iter_batches(_BATCH_ROWS, row_groups=groups, columns=list(columns)):
+            with open_parquet(path) as source:
+                rows = batch_rows(path, source.metadata, groups, columns, rejects.budget)
+                for batch in source.iter_batches(rows, row_groups=groups, columns=list(columns)):
                     rejects.accepted += batch.num_rows
                     yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
             opened.check_unchanged()
-            raise _damaged(opened.path, error) from None
+            raise damaged(path, error) from None
         opened.check_unchanged()
 
     def sha256(self) -> str:
@@ -273,9 +272,13 @@ class ArrowTable:
         try:
             self._reader = pa.RecordBatchReader.from_stream(source)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise InvalidInput(f"The table cannot be read as Arrow: {str(error).splitlines()[0]}.") from None
+            raise InvalidInput(
+                f"The table cannot be read as Arrow ({type(error).__name__}{shown(f': {error}')}); "
+                "make each column one kind."
+            ) from None
         schema = self._reader.schema
         self.columns = tuple(schema.names)
+        self.header = Header(self.name, self.columns)
         self._digests: list[_ColumnDigest] = []
 
     def type_of(self, column: str) -> pa.DataType:
@@ -298,10 +301,11 @@ class ArrowTable:
         """Pass the batches on."""
         try:
             for batch in self._reader:
+                rejects.counted += batch.num_rows
                 rejects.accepted += batch.num_rows
                 yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"The table cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
+            raise InvalidInput(f"The table cannot be read ({type(error).__name__}{shown(f': {error}')}).") from None
 
     def sha256(self) -> str:
         """Digest of the chosen columns' values, however the table is cut into batches."""
@@ -371,26 +375,22 @@ def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dia
     return Dialect(layout.delimiter, layout.header, columns, found.first_line, found.skip_lines, layout.quoted)
 
 
+def _common(name: str, headers: Sequence[Header]) -> Header:
+    """The columns of several files under the name of all; they must be the same."""
+    first = headers[0]
+    for other in headers:
+        if sorted(other.columns) != sorted(first.columns):
+            raise InvalidInput(
+                f"{other.table} and {first.table} have different columns ({other.listed(first.columns)} and "
+                f"{first.listed()}); read them apart."
+            )
+    return Header(name, first.columns, first.certain)
+
+
 def _digest(file: InputFile) -> tuple[str, str]:
     with HashedFile(file.path) as opened:
         found = opened.sha256()
-        if opened.position != file.size:
-            raise changed(file.path)
     return file.path.name, found
-
-
-def _open_parquet(path: Path) -> pq.ParquetFile:
-    import pyarrow.parquet as pq  # text needs none of it
-
-    try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> InvalidInput:
-    first = str(error).splitlines()[0].rstrip(".")
-    return InvalidInput(f"{path} is damaged or ends early, Parquet cannot be read ({first}); fetch it again.")
 
 
 def normal_schema(table: Table, columns: Chosen) -> pa.Schema:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.data.arrow import values_of
-from entropie.errors import InvalidInput, option
+from entropie.errors import InvalidInput, option, shown
 
 __all__ = ["SIZES", "TickFacts", "TimeFormat", "find_time_format", "seconds", "ticks_per_second"]
 
@@ -47,7 +47,7 @@ def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
     best = max(counts, key=lambda form: counts[form])
     if texts and counts[best] == 0:
         raise InvalidInput(
-            f"Column `{column}` of {name} holds no time that can be read (first: {texts[0][:40]!r}); expected "
+            f"Column `{column}` of {name} holds no time that can be read{shown(f' (first: {texts[0]!r})')}; expected "
             f"seconds, ISO 8601 or `Tue Apr 03 18:00:07 +0000 2012`. Name another with {option('time')}."
         )
     if best != "float":

@@ -205,10 +205,11 @@ def read_attributes(
 
 def _read(opened: TextTable | ParquetTable | ArrowTable, wanted: list[str]) -> tuple[pa.Table, dict[str, int]]:
     """The wanted columns, an empty text as nothing, and the lines that do not fit the header by reason."""
-    require_columns(wanted, opened.columns, opened.name)
+    require_columns(wanted, opened.header)
     rejects = Rejects(opened.name)
     batches = [checked_texts(batch, opened.name) for batch in opened.select(wanted, rejects, silent)]
     table = pa.Table.from_batches(batches, pa.schema([(column, opened.type_of(column)) for column in wanted]))
+    rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
     if lost > _DROPPED_SHARE * (lost + table.num_rows):
         raise InvalidInput(

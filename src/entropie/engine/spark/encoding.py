@@ -191,8 +191,9 @@ def _settled(accounts: list[Any], events: int, rows: Rows) -> tuple[Rejects, int
     counts: dict[int, int] = {0: events} if events else {}
     for (account,) in accounts:
         assert isinstance(account, Account)
-        for reason, count, example in account.dirty:
-            rejects.add_dirty(reason, count, example)
+        rejects.counted += account.counted
+        for reason, count, first in account.dirty:
+            rejects.add_dirty(reason, count, first)
         rejects.excluded.update(account.excluded)
         for code, count in account.judged.items():
             counts[code] = counts.get(code, 0) + count

@@ -24,7 +24,7 @@ from entropie.data.columns import codes_of, read_columns
 from entropie.data.reports import ID_COLUMN, read_reports, short_id
 from entropie.engine.spark.boxes import Box, arriving, gathered, in_order, mapped, opened
 from entropie.engine.spark.session import failures
-from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, shown
 from entropie.mechanisms.parameters import counts_for, from_document, to_document
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def checked_reports(batch: Any, mechanism: Mechanism, first_row: int, source: st
         if other != expected:
             row = first_row + label.to_pylist().index(other)
             raise ParametersMismatch(
-                f"Row {row} of {source} was made under parameters {other}, the given document is {expected}; "
-                "estimate each set of reports with its own document."
+                f"Row {row} of {source} was made under other parameters{shown(f' ({other})')} than those of the given "
+                f"document, {expected}; estimate each set of reports with its own document."
             )
     columns = [
         codes_of(_whole_numbers(batch.column(place)), name, bound, first_row)

@@ -56,13 +56,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What cannot be used of a part.
+    """How many rows a part has, and what of them cannot be used.
 
     dirty      lines that cannot be cut into fields: reason, count and example
     excluded   lines that reading leaves out by a rule
     judged     rows, by the code of the reason
     """
 
+    counted: int
     dirty: list[tuple[str, int, str | None]]
     excluded: dict[str, int]
     judged: dict[int, int]
@@ -309,15 +310,17 @@ class _JudgeRows:
 
         context = TaskContext.get()
         judged = _Judged(self.rules, self.name, self.homes)
+        rejects = Rejects(self.name)
         roles = {role: role for role in self.chosen}
         for batch in batches:
+            rejects.counted += batch.num_rows
             if batch.column("order").null_count:
                 raise InvalidInput(f"The column that orders {self.name} has rows without a value; name another.")
             order = values_of(batch.column("order")).astype(np.int64)
             if "file" in batch.schema.names:
                 order += judged.file_numbers(batch.column("file")) << FILE_BITS
             yield from judged.rows(normal_batch(batch, roles, self.schema, self.name), order)
-        yield from judged.rest(0 if context is None else context.partitionId(), Rejects(self.name))
+        yield from judged.rest(0 if context is None else context.partitionId(), rejects)
 
 
 @dataclass(frozen=True)
@@ -359,9 +362,8 @@ class _Judged:
         """Deal out what is still held, and give account of what cannot be used, in the order in which it was met."""
         yield from self._dealt()
         dirty = [(reason, count, rejects.first.get(reason)) for reason, count in rejects.dirty.items()]
-        account = Account(dirty, {**rejects.excluded}, dict(sorted(self.counts.items())))
-        if dirty or account.excluded or account.judged:
-            yield Box(0, ACCOUNT, part, (account,))
+        account = Account(rejects.counted, dirty, {**rejects.excluded}, dict(sorted(self.counts.items())))
+        yield Box(0, ACCOUNT, part, (account,))
 
     def _dealt(self) -> Iterator[Box]:
         if self.held:

@@ -1,0 +1,151 @@
+"""Text in blocks of whole rows, read and cut in this thread: Arrow is handed memory and never calls back for more.
+
+Every block says how many rows it holds, counted apart from the parser that cuts them into fields.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from entropie.data.dialect import Dialect
+from entropie.errors import InvalidInput
+
+__all__ = ["LINE_LIMIT_BYTES", "ONE_BYTE", "UNREADABLE", "Block", "ahead", "clean", "row_blocks"]
+
+# A line longer than this is no row; with it memory stays bounded whatever a packed file unfolds to.
+LINE_LIMIT_BYTES = 1 << 22
+LINE_BREAKS = 20
+"""A field in quotes may span this many line ends: a longer one is a quote that was never closed."""
+# Stands in for each byte that is not UTF-8 (ASCII's own sign for it), so that an id that holds it can be told.
+UNREADABLE = "\x1a"
+ONE_BYTE = "\x1f"
+"""The unit separator stands in for a delimiter of two bytes."""
+_BOM = b"\xef\xbb\xbf"
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some whole rows: their text, the number of the line they begin with, how many lines and rows they are."""
+
+    data: bytes
+    first_line: int
+    lines: int
+    rows: int
+
+    def place(self, row: int) -> str:
+        """Where a row is, counted from 1; blank lines and breaks inside fields may push it down."""
+        return f"{'in' if self.lines <= self.rows else 'in or after'} line {self.first_line + row - 1:,}"
+
+
+def row_blocks(read: Callable[[int], bytes], dialect: Dialect, name: str) -> Iterator[Block]:
+    """Cut a stream into blocks of whole rows, their delimiter one byte. Lines without anything are no rows."""
+    held, line, skip, final = b"", 1, dialect.skip_lines, False
+    wide = dialect.delimiter.encode() if len(dialect.delimiter) > 1 else b""
+    while not final:
+        fresh = _filled(read, LINE_LIMIT_BYTES - len(held))
+        final = len(held) + len(fresh) < LINE_LIMIT_BYTES
+        data = held + fresh if held else fresh
+        if line == 1:
+            data = data.removeprefix(_BOM)
+        if skip:
+            data, skipped = _without_lines(data, skip)
+            line, skip = line + skipped, 0
+        if wide:
+            data = data.replace(wide, ONE_BYTE.encode())
+        cut = _cut(data, dialect, final, name, line)
+        if not cut.end and not final:
+            raise InvalidInput(
+                f"Line {line:,} of {name} is longer than {LINE_LIMIT_BYTES >> 20} MiB; is it a table with one row per "
+                "line?"
+            )
+        if cut.rows:
+            yield Block(data[: cut.end], line, cut.lines, cut.rows)
+        held, line = data[cut.end :], line + cut.lines
+
+
+def ahead(made: Iterator[_Made]) -> Generator[_Made, None, None]:
+    """The same values, each made by a thread while the one before is used; the thread ends before this does."""
+    with ThreadPoolExecutor(1, "entropie-reading") as pool:
+        coming = pool.submit(next, made, None)
+        while (value := coming.result()) is not None:
+            coming = pool.submit(next, made, None)
+            yield value
+
+
+def clean(data: bytes) -> bytes:
+    """The same text as valid UTF-8, with one sign for each bad byte."""
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return data.decode(errors=_ERRORS).encode()
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    end: int
+    lines: int
+    rows: int
+
+
+def _filled(read: Callable[[int], bytes], size: int) -> bytes:
+    """So many bytes, fewer only at the end."""
+    parts = [read(size)]
+    while parts[-1] and (missing := size - sum(map(len, parts))):
+        parts.append(read(missing))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _without_lines(data: bytes, lines: int) -> tuple[bytes, int]:
+    """Text without its first lines, and how many there were."""
+    place = 0
+    for done in range(lines):
+        ends = [end for end in (data.find(b"\n", place), data.find(b"\r", place)) if end >= 0]
+        if not ends:
+            return b"", done
+        place = min(ends) + 1
+        if data[place - 1 : place + 1] == b"\r\n":
+            place += 1
+    return data[place:], lines
+
+
+def _cut(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -> _Cut:
+    """Where the last whole row ends, and how many lines and rows there are up to it."""
+    if b"\r" not in data and b"\n\n" not in data and data[:1] != b"\n" and not (dialect.quoted and b'"' in data):
+        end = len(data) if final else data.rfind(b"\n") + 1
+        lines = data.count(b"\n", 0, end)
+        return _Cut(end, lines, lines + (final and end > 0 and data[end - 1] != 0x0A))
+    from entropie.kernels.lines import ENDLESS, MISPLACED, UNCLOSED, scan_rows
+
+    view = np.frombuffer(data, np.uint8)
+    delimiter = dialect.delimiter if len(dialect.delimiter) == 1 else ONE_BYTE
+    end, lines, rows, fault, before = scan_rows(view, ord(delimiter), dialect.quoted, final, LINE_BREAKS)
+    if fault:
+        what = {
+            UNCLOSED: "is never closed",
+            ENDLESS: f"is not closed for more than {LINE_BREAKS} lines",
+            MISPLACED: "is closed lines later, in the middle of a field",
+        }[fault]
+        raise InvalidInput(
+            f"The quote that opens a field in line {line + before:,} of {name} {what}; the rows after it would be "
+            "lost. Close it, or double a quote that is part of the text."
+        )
+    return _Cut(end, lines, rows)
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    """Put one sign for each bad byte, so that no piece grows."""
+    assert isinstance(error, UnicodeDecodeError)
+    return UNREADABLE * (error.end - error.start), error.end
+
+
+_ERRORS = "entropie.substitute"
+codecs.register_error(_ERRORS, _substitute)
