@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from entropie.data.scoresets import ScoreLists, ScoreMatrix, read_scores
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InputTooLarge, InvalidInput, InvalidParameter
 
 
 def matrix(path: Path, text: str) -> Path:
@@ -168,9 +168,9 @@ def broken_bssr1(tmp_path: Path, what: str) -> Path:
     ("what", "said"),
     [
         ("missing", "u2 is listed in users.xml but missing"),
-        ("short", "holds 1 scores, but enrollees.xml lists 2"),
-        ("other", "states 7 scores below its header, but enrollees.xml lists 2"),
-        ("header", "states no scores"),
+        ("short", "does not hold as many scores as enrollees.xml lists, 2"),
+        ("other", "states another number of scores below its header than enrollees.xml lists, 2"),
+        ("header", "states another number of scores"),
         ("words", "not a number"),
         ("xml", "not well-formed"),
         ("empty", "lists no signature"),
@@ -217,11 +217,11 @@ def test_other_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no scores"):
         read_scores(matrix(tmp_path / "empty.txt", "\n#\n"), path)
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00a,b\n")
-    with pytest.raises(InvalidInput, match="cannot be read as text"):
+    with pytest.raises(InvalidInput, match="cannot be read as UTF-8 text"):
         read_scores(tmp_path / "bytes.csv")
     whole = gzip.compress(b",a,b\n" + b"a,1,2\n" * 10_000)
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InvalidInput, match="cannot be read as text"):
+    with pytest.raises(InvalidInput, match="cannot be read as UTF-8 text"):
         read_scores(tmp_path / "cut.csv.gz")
 
 
@@ -234,7 +234,7 @@ def test_an_archive_of_zeros_is_refused_in_bounded_memory(tmp_path: Path, monkey
 
 
 def test_an_endless_cell_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="not a table"):
+    with pytest.raises(InvalidInput, match="not a row of cells"):
         read_scores(matrix(tmp_path / "m.csv", ",a\na," + "1" * 200_000 + "\n"))
 
 
@@ -243,3 +243,37 @@ def test_matrices_are_checked_on_construction() -> None:
         ScoreMatrix(np.zeros((2, 2)), np.array([0]), np.array([0, 1]), 2)
     with pytest.raises(InvalidInput, match="reference_users"):
         ScoreMatrix(np.zeros((1, 1)), np.array([0]), np.array([1]), 1)
+
+
+def test_scores_that_unfold_beyond_the_memory_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entropie.data.budget.LEAST_BYTES", 0)
+    rows = gzip.compress(b"id,a,b\n" + b"a,1,2\n" * 50_000)
+    numbers = gzip.compress(b"1 2 3 4 " * 50_000)  # one line
+    (tmp_path / "m.csv.gz").write_bytes(rows)
+    (tmp_path / "l.txt.gz").write_bytes(numbers)
+    for paths in ([tmp_path / "m.csv.gz"], [tmp_path / "l.txt.gz"] * 2):
+        with pytest.raises(InputTooLarge, match=r"takes more memory than the 1.MB allowed for it; allow more with"):
+            read_scores(*paths, memory=10**6)
+        assert read_scores(*paths, memory=10**8) is not None
+
+
+def test_long_lines_of_numbers_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# comment of many words\n1 2.5\t3\r\n\n4e1 5 #\n"[:-2] + "\n  6\r7"
+    (tmp_path / "l.txt").write_text(text, newline="")
+    wanted = [1, 2.5, 3, 40, 5, 6, 7]
+    for size in (1, 2, 3, 5, 1 << 20):
+        monkeypatch.setattr("entropie.data.scoresets.LONGEST_LINE", size)
+        lists = read_scores(tmp_path / "l.txt", tmp_path / "l.txt")
+        assert isinstance(lists, ScoreLists)
+        assert lists.genuine.tolist() == wanted
+
+
+def test_no_line_vanishes_in_a_cell_and_no_value_is_shown(tmp_path: Path) -> None:
+    path = matrix(tmp_path / "m.csv", 'id,a,b\n"a,1,2\nb,3,4\n"c,5,6\n')
+    with pytest.raises(InvalidInput, match=r"Line 2 of m\.csv is not a row of cells"):
+        read_scores(path)
+    path = matrix(tmp_path / "m.csv", "id,a,b\na,1,Jane Doe\n")
+    with pytest.raises(InvalidInput) as caught:
+        read_scores(path)
+    assert str(caught.value) == "Line 2 of m.csv holds something that is not a number."
+    assert "Jane Doe" in caught.value.with_values()

@@ -18,6 +18,7 @@ from entropie.cli.options import (
     FOLDER,
     Command,
     json_option,
+    memory_option,
     option,
     public_option,
     quiet_option,
@@ -57,6 +58,7 @@ _READING = (
 )
 @option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for attributes.json.")
 @public_option
+@memory_option
 @json_option
 @verbose_option
 @quiet_option
@@ -67,6 +69,7 @@ def attributes(
     max_set: int,
     bins: tuple[str, ...],
     out: Path | None,
+    memory: int | None,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -91,7 +94,15 @@ def attributes(
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
         with output.stages() as progress:
-            result = assess(table, columns=names, id_column=id_column, max_set=max_set, bins=rules, progress=progress)
+            result = assess(
+                table,
+                columns=names,
+                id_column=id_column,
+                max_set=max_set,
+                bins=rules,
+                memory=memory,
+                progress=progress,
+            )
         result = replace(result, provenance=Made(__version__, output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))

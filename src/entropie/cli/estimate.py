@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @public_option
 @option("--top", type=COUNT, default=20, metavar="N", group="Output", help="Largest estimates to show. [20]")
 @option("--level", type=SHARE, default=0.95, metavar="SHARE", group="Output", help="Confidence level. [0.95]")
-@options_of(Run, without=("seed", "threads", "memory"))
+@options_of(Run, without=("seed", "threads"))
 @json_option
 def estimate(
     reports: tuple[str, ...],
@@ -56,6 +56,7 @@ def estimate(
     level: float,
     engine: str | None,
     master: str | None,
+    memory: int | None,
     as_json: bool,
 ) -> None:
     """How many people have each item? Estimated from reports, with intervals.
@@ -93,7 +94,7 @@ def estimate(
     if top < 1:
         raise InvalidParameter.of("top", "a whole number of at least 1", top)
     built = load_parameters(parameters)
-    names = None if dictionary is None else Dictionary.load(dictionary)
+    names = None if dictionary is None else Dictionary.load(dictionary, memory)
     if names is not None and len(names) != built.domain_size:
         raise InvalidInput(
             f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."

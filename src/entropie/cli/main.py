@@ -30,6 +30,7 @@ from entropie.errors import EntropieError, OutputFailed, Unreachable
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
 EXIT_UNEXPECTED, EXIT_NOT_WRITTEN, EXIT_INTERRUPTED = 70, 74, 130
 
+_ANYWHERE = ("--debug", "--show-values")
 _COMMANDS: dict[str, dict[click.Command, str]] = {
     "Measure the risk": {
         demo: "assess real data (MovieLens)",
@@ -71,6 +72,9 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="entropie")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show where an error comes from (may show values).")
+@click.option(
+    "--show-values", is_flag=True, expose_value=False, help="Quote the data in error messages, which else name places."
+)
 def cli() -> None:
     """How identifiable is this data, what must be added so that people cannot be re-identified, and what is it still
     good for?
@@ -100,21 +104,27 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and turn every problem into one sentence; returns the exit code."""
+    """Run one command and turn every problem into one sentence; returns the exit code.
+
+    `--debug` and `--show-values` may stand anywhere before `--`.
+    """
     stopping.forget()
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    asked = {word for word in ours if word in _ANYWHERE}
+    arguments = [word for word in ours if word not in asked] + arguments[len(ours) :]
     try:
         result = cli.main(arguments, prog_name="entropie", standalone_mode=False)
         return result if isinstance(result, int) else EXIT_DONE
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else EXIT_UNEXPECTED
     except BaseException as problem:
-        if "--debug" in arguments:
+        if "--debug" in asked:
             with contextlib.suppress(OSError):
                 traceback.print_exception(problem)
-        return _failed(problem, arguments)
+        return _failed(problem, arguments, "--show-values" in asked)
 
 
-def _failed(problem: BaseException, arguments: list[str]) -> int:
+def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
     """Say what went wrong; the exit code for it. Only an answer to what was asked is 1."""
     match problem:
         case click.exceptions.NoArgsIsHelpError():
@@ -126,13 +136,13 @@ def _failed(problem: BaseException, arguments: list[str]) -> int:
         case click.ClickException():
             return _fail(problem.format_message(), EXIT_BAD_INPUT)
         case output.Ended():
-            return _fail(_on_command_line(problem.problem, arguments), problem.code)
+            return _fail(_on_command_line(problem.problem, arguments, values), problem.code)
         case Unreachable():
-            return _fail(_on_command_line(problem, arguments), EXIT_LIMIT_NOT_MET)
+            return _fail(_on_command_line(problem, arguments, values), EXIT_LIMIT_NOT_MET)
         case OutputFailed():
-            return _fail(_on_command_line(problem, arguments), EXIT_NOT_WRITTEN)
+            return _fail(_on_command_line(problem, arguments, values), EXIT_NOT_WRITTEN)
         case EntropieError():
-            return _fail(_on_command_line(problem, arguments), EXIT_BAD_INPUT)
+            return _fail(_on_command_line(problem, arguments, values), EXIT_BAD_INPUT)
         case BrokenPipeError() if output.nobody_reads():
             return EXIT_DONE
         case OSError() if problem.errno in FULL:
@@ -163,7 +173,7 @@ def _unexpected(problem: BaseException) -> str:
     return f"This is an error of the program ({type(problem).__name__}{where}), not of the data."
 
 
-def _on_command_line(problem: EntropieError, arguments: list[str]) -> str:
+def _on_command_line(problem: EntropieError, arguments: list[str], values: bool) -> str:
     """The message with parameters spelled as the options of the command that was run."""
     command = next((cli.commands[word] for word in arguments if word in cli.commands), cli)
     spelled = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
@@ -172,7 +182,7 @@ def _on_command_line(problem: EntropieError, arguments: list[str]) -> str:
         found = spelled.get(name) or spelled.get(name.removesuffix("_size")) or ""
         return found if found.startswith("--") else f"--{name.replace('_', '-')}"
 
-    return problem.on_command_line(option)
+    return problem.on_command_line(option, values=values)
 
 
 def _fail(sentence: str, code: int) -> int:

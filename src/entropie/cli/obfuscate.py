@@ -18,6 +18,7 @@ from entropie.cli.options import (
     json_option,
     load_parameters,
     mechanism_options,
+    memory_option,
     option,
     parameters_option,
     public_option,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @option("--keep", multiple=True, metavar="C", group="Output", help="Column to keep unchanged; repeatable.")
 @public_option
 @option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
+@memory_option
 @json_option
 def obfuscate(
     values: Path,
@@ -49,6 +51,7 @@ def obfuscate(
     dictionary: Path | None,
     keep: tuple[str, ...],
     seed: int | None,
+    memory: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -78,7 +81,7 @@ def obfuscate(
             check_file(path)
     writing = columns.TableWriter(out)
     new_dictionary = dictionary is not None and not dictionary.exists()
-    names = _dictionary_of(values, column, dictionary)
+    names = _dictionary_of(values, column, dictionary, memory)
     built = _mechanism_of(parameters, options, names)
     if set(keep) & {"parameters", *built.report_columns} or column in keep:
         raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
@@ -129,16 +132,16 @@ def obfuscate(
         output.show("Simulated with a seed: whoever knows the seed can undo it. Leave out --seed to protect people.")
 
 
-def _dictionary_of(values: Path, column: str, path: Path | None) -> Dictionary | None:
+def _dictionary_of(values: Path, column: str, path: Path | None, memory: int | None) -> Dictionary | None:
     """The dictionary on file, or one made of the column where the file does not exist yet."""
     from entropie.data.columns import Dictionary
 
     if path is None:
         return None
     if path.exists():
-        return Dictionary.load(path)
+        return Dictionary.load(path, memory)
     with output.stage("reading items") as progress:
-        return Dictionary.collect(values, column, progress)
+        return Dictionary.collect(values, column, progress, memory)
 
 
 def _mechanism_of(parameters: Path | None, options: dict[str, Any], names: Dictionary | None) -> Any:
@@ -170,5 +173,7 @@ def _drawer(built: Any, seed: int | None) -> Callable[[Any], Any]:
         return draw
     import numpy as np
 
-    rng = np.random.default_rng(seed)
+    from entropie.theory.checks import whole_number
+
+    rng = np.random.default_rng(whole_number("seed", seed, at_least=0))
     return lambda codes: built.simulate(codes, rng)

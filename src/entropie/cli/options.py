@@ -152,6 +152,7 @@ public_option = option(
     group="Output",
     help="Let others read the files (0644, not 0600).",
 )
+memory_option = _declared(Run, Run.__dataclass_fields__["memory"])
 parameters_option = option("--parameters", type=FILE, metavar="FILE", group="Input", help="Parameter document to use.")
 dictionary_option = option(
     "--dictionary",

@@ -73,6 +73,7 @@ def plan(as_json: bool, **options: Any) -> None:
 
 def _priced(chosen: Mapping[str, Any]) -> Price:
     """The price of the plan that the options ask for."""
+    from entropie.data.budget import machine_bytes
     from entropie.errors import InvalidParameter
     from entropie.plan.costs import fewest_executors, price
     from entropie.plan.plan import plan_of
@@ -88,7 +89,7 @@ def _priced(chosen: Mapping[str, Any]) -> Price:
     data = _data(chosen, request.split)
     if not on_cluster:
         cores = request.run.threads or os.cpu_count() or 1
-        here = Machines(1, cores, chosen.get("memory", _memory_here()))
+        here = Machines(1, cores, chosen.get("memory", machine_bytes()))
         return price(plan_of(request, data.counts), data, here, on_cluster=False)
     machines = Machines(
         executors or 1, chosen.get("cores", 4), chosen.get("memory", _EXECUTOR_MEMORY), chosen["throughput"] * 1e6
@@ -141,11 +142,6 @@ def _events(users: int, events: int | None, events_per_user: float | None) -> in
     if events < 2 * users:
         raise InvalidParameter.of("events", f"at least two for each of the {users} people", events)
     return events
-
-
-def _memory_here() -> int:
-    """Bytes of memory that this machine has."""
-    return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
 
 
 def plan_text(found: Price) -> str:

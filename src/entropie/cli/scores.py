@@ -8,7 +8,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, Command, json_option, option, quiet_option, verbose_option
+from entropie.cli.options import COUNT, Command, json_option, memory_option, option, quiet_option, verbose_option
 
 if TYPE_CHECKING:
     from entropie.measures.det import EqualErrorRate
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @option("--failed-score", type=float, default=-1.0, metavar="X", group="Input", help="Score of a failed one. [-1]")
 @option("--set", "matcher", metavar="NAME", group="Input", help="Matcher to use, of several in a folder.")
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of the bootstrap. [0]")
+@memory_option
 @verbose_option
 @quiet_option
 @json_option
@@ -38,6 +39,7 @@ def scores(
     failed_score: float,
     matcher: str | None,
     seed: int,
+    memory: int | None,
     verbose: bool,
     quiet: bool,
     as_json: bool,
@@ -60,6 +62,7 @@ def scores(
         failed_score=failed_score,
         matcher=matcher,
         seed=seed,
+        memory=memory,
     )
     if as_json:
         output.print_json(measures.to_json())

@@ -16,6 +16,7 @@ from entropie.cli.options import (
     SHARE,
     Command,
     json_option,
+    memory_option,
     option,
     public_option,
     quiet_option,
@@ -59,6 +60,7 @@ _CURVE = (0.01, 0.1, 0.5)
 @public_option
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Same seed, same events. [0]")
 @option("--threads", type=COUNT, metavar="N", group="Running", help="Threads. [all cores]")
+@memory_option
 @verbose_option
 @quiet_option
 @json_option
@@ -70,6 +72,7 @@ def simulate(
     out: Path | None,
     compare: Path | None,
     threads: int | None,
+    memory: int | None,
     verbose: bool,
     quiet: bool,
     as_json: bool,
@@ -97,7 +100,7 @@ def simulate(
         raise InvalidParameter(
             f"Give {marked('out')} to write events, or {marked('compare')} to compare with real ones."
         )
-    people, run = _people(kind, users, scale), Run(threads=threads)
+    people, run = _people(kind, users, scale), Run(seed=seed, threads=threads, memory=memory)
     if out is not None:
         check_file(out)
         with output.stages() as progress:

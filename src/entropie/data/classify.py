@@ -18,7 +18,7 @@ from entropie.data.rejects import NOT_UTF8
 from entropie.data.rules import NULLS, REASONS, Rules
 from entropie.data.ticks import read_numbers, read_ticks
 
-__all__ = ["Verdicts", "classify_rows"]
+__all__ = ["Verdicts", "classify_rows", "readable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Verdicts:
 
 def classify_rows(batch: pa.RecordBatch, rules: Rules) -> Verdicts:
     """Judge the rows of a batch whose columns have the normal types and are named by role."""
-    columns = {role: _readable(batch.column(role)) for role in batch.schema.names}
+    columns = {role: readable(batch.column(role)) for role in batch.schema.names}
     faults = [*_id_faults(columns["user"], "user"), *_id_faults(columns["item"], "item")]
     ticks = np.zeros(0, np.int64)
     if rules.time is not None:
@@ -62,7 +62,7 @@ def _id_faults(ids: pa.Array, role: str) -> list[tuple[str, NDArray[np.bool_]]]:
     ]
 
 
-def _readable(column: pa.Array) -> pa.Array:
+def readable(column: pa.Array) -> pa.Array:
     """Text as `string`, with the sign for bytes that are not UTF-8 in place of a text that holds some."""
     if pa.types.is_large_string(column.type):
         column = column.cast(pa.string())

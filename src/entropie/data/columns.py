@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 from entropie.atomic import replacing
 from entropie.data.arrow import masked, one_of
 from entropie.data.blocks import UNREADABLE
+from entropie.data.budget import Budget
 from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import open_table
 from entropie.errors import InvalidInput, option, shown
 from entropie.progress import Progress, silent
 from entropie.spreadsheet import cells_as_written, safe_cell, safe_cells
+
+_COPIES = 4  # of names, while they are sorted and looked up
 
 
 def read_columns(
@@ -36,19 +39,43 @@ def read_columns(
     """
     table = open_table(source)
     require_columns(columns, table.header)
+    for name in columns:
+        _check_plain(name, table.type_of(name), table.name)
     rejects = Rejects(table.name, strict=True)
     rows = 0
     for batch in table.select(columns, rejects, progress, inferred=[name for name in columns if name not in texts]):
         rows += batch.num_rows
         if batch.num_rows:
             arrays = [
-                column.cast(pa.string()) if name in texts else column
+                _as_text(name, column, table.name) if name in texts else _plain(column)
                 for name, column in zip(columns, batch.columns, strict=True)
             ]
             yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), table.name)
     rejects.check_complete(rows)
     if rows == 0:
         raise InvalidInput(f"{table.name} has no rows; at least one is needed.")
+
+
+def _check_plain(name: str, kind: pa.DataType, table: str) -> None:
+    """Refuse a column that holds several values in one."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_run_end_encoded(kind):
+        raise InvalidInput(f"Column `{name}` of {table} has type {kind}; it must hold text, numbers or dates.")
+
+
+def _plain(column: Any) -> Any:
+    """Text and bytes of the types that every format can write."""
+    views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    return column.cast(views[column.type]) if column.type in views else column
+
+
+def _as_text(name: str, column: Any, table: str) -> Any:
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        raise InvalidInput(
+            f"Column `{name}` of {table} holds values of type {column.type} that do not read as text; make them text."
+        ) from None
 
 
 def checked_texts(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
@@ -97,20 +124,26 @@ class Dictionary:
         return len(self.names)
 
     @classmethod
-    def collect(cls, path: Path, column: str, progress: Progress = silent) -> Dictionary:
+    def collect(cls, path: Path, column: str, progress: Progress = silent, memory: int | None = None) -> Dictionary:
         """The distinct values of a column, sorted."""
+        budget = Budget(str(path), memory)
         seen = pa.array([], pa.string())
         first_row = 1
         for batch in read_columns(path, [column], [column], progress):
             _no_blank(batch.column(0), column, first_row)
             first_row += batch.num_rows
             seen = pc.unique(pa.chunked_array([seen, pc.unique(batch.column(0))]))
+            budget.keep("items", _COPIES * seen.nbytes)
         return cls(seen.take(pc.array_sort_indices(seen)))
 
     @classmethod
-    def load(cls, path: Path) -> Dictionary:
+    def load(cls, path: Path, memory: int | None = None) -> Dictionary:
         """Read a dictionary file; codes must run from 0 without gaps, names must differ."""
-        batches = list(read_columns(path, ["code", "item"], ["code", "item"]))
+        budget, batches, size = Budget(str(path), memory), [], 0
+        for batch in read_columns(path, ["code", "item"], ["code", "item"]):
+            batches.append(batch)
+            size += batch.nbytes
+            budget.keep("items", _COPIES * size)
         table = pa.Table.from_batches(batches)
         try:
             codes = pc.cast(table["code"], pa.int64()).to_numpy()

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.budget import Budget
+from entropie.data.classify import readable
 from entropie.data.encode import encode
 from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times
 from entropie.data.presets import find_preset
@@ -123,7 +124,7 @@ class _Tapped:
     def __next__(self) -> pa.RecordBatch:
         batch = next(self._stream)
         # Categories repeat: a dictionary holds each text once per batch.
-        self._kept.append([array.dictionary_encode() for array in batch.columns[self._passed :]])
+        self._kept.append([readable(array).dictionary_encode() for array in batch.columns[self._passed :]])
         self._bytes += sum(array.nbytes for array in self._kept[-1])
         self._budget.keep("further columns", 2 * self._bytes)
         return batch.select(list(range(self._passed)))

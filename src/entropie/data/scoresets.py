@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,17 +26,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropie.data.budget import Budget
 from entropie.data.dialect import guess_delimiter
 from entropie.data.files import InputFile
-from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.errors import InvalidInput, InvalidParameter, option, shown
 
 __all__ = ["FAILED_SCORE", "FailedRule", "ScoreKind", "ScoreLists", "ScoreMatrix", "read_scores"]
 
 FAILED_SCORE = -1.0
 """What BSSR1 writes where a comparison failed."""
 
-LONGEST_LINE = 100_000_000
-"""A line beyond this is no row of scores; without a limit a small archive of zeros would fill the memory."""
+LONGEST_LINE = 1 << 22
+"""A line beyond this is no row of a matrix; without a limit a small archive of zeros would fill the memory."""
+_LONGEST_WORD = 1000
+_COPIES = 6  # of all scores, while failures are set apart and the scores turned
 
 ScoreKind = Literal["similarity", "distance"]
 FailedRule = Literal["refuse", "drop", "lowest", "keep"]
@@ -77,13 +81,14 @@ def read_scores(
     failed: FailedRule = "refuse",
     failed_score: float = FAILED_SCORE,
     matcher: str | None = None,
+    memory: int | None = None,
 ) -> ScoreMatrix | ScoreLists:
     """Read one matrix file, two lists (genuine, impostor) or one BSSR1 directory.
 
     A comparison failed where its score is `failed_score` or its cell is blank. `failed` says what then: "refuse"
     (an error that counts them), "drop" (as if never compared), "lowest" (a non-match: below every valid score) or
     "keep" (the number means what it says). `kind="distance"` turns the scores round. `matcher` names one of the
-    score folders of a BSSR1 directory, such as "face/C".
+    score folders of a BSSR1 directory, such as "face/C". `memory` is what all of it may fill, in bytes.
     """
     if kind not in ("similarity", "distance"):
         raise InvalidParameter.of("kind", "similarity or distance", kind)
@@ -94,7 +99,8 @@ def read_scores(
         if not place.exists():
             raise InvalidInput(f"There is no file or directory {place}.")
     if len(places) == 2 and all(place.is_file() for place in places):
-        genuine, impostor = (_read_list(place) for place in places)
+        budget = Budget("The set of scores", memory)
+        genuine, impostor = (_read_list(place, budget) for place in places)
         both, count = _usable(np.concatenate((genuine, impostor)), kind, failed, failed_score)
         genuine, impostor = both[: genuine.size], both[genuine.size :]
         return ScoreLists(genuine[~np.isnan(genuine)], impostor[~np.isnan(impostor)], count)
@@ -102,10 +108,11 @@ def read_scores(
         raise InvalidInput(
             f"Give one matrix file, two list files (genuine, impostor) or one directory, got {len(places)} paths."
         )
+    budget = Budget(str(places[0]), memory)
     if places[0].is_dir():
-        scores, probes, references = _read_bssr1(places[0], matcher)
+        scores, probes, references = _read_bssr1(places[0], matcher, budget)
     else:
-        scores, probes, references = _read_matrix(places[0])
+        scores, probes, references = _read_matrix(places[0], budget)
     codes = {subject: code for code, subject in enumerate(dict.fromkeys((*references, *probes)))}
     usable, count = _usable(scores, kind, failed, failed_score)
     return ScoreMatrix(
@@ -156,71 +163,102 @@ def _numbers(words: list[str], where: str) -> NDArray[np.float64]:
     try:
         numbers = np.array([word if word.strip() else "nan" for word in words], dtype=np.float64)
     except ValueError as error:
-        raise InvalidInput(f"{where} holds something that is not a number ({error}).") from None
+        raise InvalidInput(f"{where} holds something that is not a number{shown(f' ({error})')}.") from None
     if np.isinf(numbers).any():
         raise InvalidInput(f"{where} holds an infinite score; write a finite number or leave it blank.")
     return numbers
 
 
-def _read_list(path: Path) -> NDArray[np.float64]:
-    with _open_text(path) as lines:
-        parts = [
-            _numbers(line.split(), f"Line {number} of {path.name}")
-            for number, line in enumerate(_text_lines(lines, path), start=1)
-            if line.strip() and not line.startswith("#")
-        ]
+def _read_list(path: Path, budget: Budget) -> NDArray[np.float64]:
+    """All numbers of a file, however they are cut into lines."""
+    parts, size = [], 0
+    with _open_text(path) as handle:
+        for number, words in _words(handle, path):
+            parts.append(_numbers(words, f"Line {number} of {path.name}"))
+            size += parts[-1].nbytes
+            budget.keep(str(path), _COPIES * size)
     if not parts:
         raise InvalidInput(f"File {path.name} holds no scores; write one number per line.")
     return np.concatenate(parts)
 
 
-def _text_lines(lines: IO[str], path: Path) -> Iterator[str]:
-    """The lines of a file; a file that is not text, ends early or is one endless line is bad input."""
+def _words(handle: IO[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Words between white space with the number of their line, a piece of a long line at a time; without comments."""
+    number, held, comment, ended = 1, "", False, True
+    for piece in _pieces(handle, path, LONGEST_LINE):
+        comment = piece.startswith("#") if ended else comment
+        ended = piece.endswith(("\n", "\r"))
+        words = "" if comment else held + piece
+        held = "" if not words or words[-1].isspace() else words.rsplit(None, 1)[-1]
+        if len(held) > _LONGEST_WORD:
+            raise InvalidInput(f"Line {number} of {path.name} holds something that is not a number.")
+        if found := words[: len(words) - len(held)].split():
+            yield number, found
+        number += ended
+    if held.split():
+        yield number, held.split()
+
+
+def _pieces(handle: IO[str], path: Path, size: int) -> Iterator[str]:
+    """The lines of a file, or pieces of them where they are longer; a file that is not text or ends early is bad."""
     try:
-        while line := lines.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE:
-                raise InvalidInput(f"File {path.name} has a line of more than {LONGEST_LINE} characters; not scores.")
-            yield line
+        while piece := handle.readline(size):
+            yield piece
     except (UnicodeDecodeError, OSError) as error:
-        raise InvalidInput(f"File {path.name} cannot be read as text ({error}).") from None
+        raise InvalidInput(
+            f"File {path.name} cannot be read as UTF-8 text ({type(error).__name__}); is it whole, and a text?"
+        ) from None
 
 
-def _read_matrix(path: Path) -> tuple[NDArray[np.float64], list[str], list[str]]:
-    """Scores, probe ids, reference ids."""
+def _text_lines(handle: IO[str], path: Path) -> Iterator[str]:
+    """The lines of a file; one endless line is bad input."""
+    for line in _pieces(handle, path, LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(f"File {path.name} has a line of more than {LONGEST_LINE} characters; not scores.")
+        yield line
+
+
+def _read_matrix(path: Path, budget: Budget) -> tuple[NDArray[np.float64], list[str], list[str]]:
+    """Scores, probe ids, reference ids; every line that is not blank is a row."""
+    probes: list[str] = []
+    rows: list[NDArray[np.float64]] = []
     with _open_text(path) as handle:
         lines = _text_lines(handle, path)
         first = next(lines, "")
         delimiter = guess_delimiter([first], ",\t;|") or ","
-        references = [word.strip() for word in next(_rows(iter([first]), delimiter, path), [])][1:]
+        references = [word.strip() for word in _cells(first, delimiter, f"Line 1 of {path.name}")][1:]
         if not references:
             raise InvalidInput(f"File {path.name} must begin with a row of subject ids (the first cell is ignored).")
-        probes: list[str] = []
-        rows: list[NDArray[np.float64]] = []
-        for number, cells in enumerate(_rows(lines, delimiter, path), start=2):
+        size = 0
+        for number, line in enumerate(lines, start=2):
+            where = f"Line {number} of {path.name}"
+            cells = _cells(line, delimiter, where)
             if not cells:
                 continue
             if len(cells) != len(references) + 1:
-                raise InvalidInput(
-                    f"Line {number} of {path.name} has {len(cells)} cells, but the first row has {len(references) + 1}."
-                )
+                raise InvalidInput(f"{where} has {len(cells)} cells, but the first row has {len(references) + 1}.")
             probes.append(cells[0].strip())
-            rows.append(_numbers(cells[1:], f"Line {number} of {path.name}"))
+            rows.append(_numbers(cells[1:], where))
+            size += len(probes[-1]) + rows[-1].nbytes
+            budget.keep(str(path), _COPIES * size)
     if not rows:
         raise InvalidInput(f"File {path.name} holds no scores below its first row.")
     return np.vstack(rows), probes, references
 
 
-def _rows(lines: Iterator[str], delimiter: str, path: Path) -> Iterator[list[str]]:
+def _cells(line: str, delimiter: str, where: str) -> list[str]:
+    """A line as cells; a quote must be closed in its own line, so that no line vanishes in a cell."""
     try:
-        yield from csv.reader(lines, delimiter=delimiter)
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error as error:
-        raise InvalidInput(f"File {path.name} is not a table ({error}).") from None
+        raise InvalidInput(f"{where} is not a row of cells ({error}).") from None
 
 
-def _read_bssr1(root: Path, matcher: str | None) -> tuple[NDArray[np.float64], list[str], list[str]]:
+def _read_bssr1(root: Path, matcher: str | None, budget: Budget) -> tuple[NDArray[np.float64], list[str], list[str]]:
     """Scores, probe subjects, reference subjects of one matcher of a BSSR1 directory."""
     sets, folder = _chosen_folder(root, matcher)
     users, enrollees = _signatures(sets / "users.xml"), _signatures(sets / "enrollees.xml")
+    budget.keep("scores", _COPIES * 8 * len(users) * len(enrollees))
     scores = np.empty((len(users), len(enrollees)))
     for row, (name, _) in enumerate(users):
         scores[row] = _read_similarity_file(folder / name, len(enrollees))
@@ -258,14 +296,16 @@ def _signatures(path: Path) -> list[tuple[str, str]]:
     """(name, subject id) of every signature in a BSSR1 list."""
     try:
         root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise InvalidInput(f"File {path.name} is not well-formed XML ({error}).") from None
+    except (ElementTree.ParseError, LookupError, ValueError, OSError) as error:
+        raise InvalidInput(f"File {path.name} is not well-formed XML{shown(f' ({error})')}.") from None
     found = [(entry.get("name", ""), entry.get("subject_id", "")) for entry in root.iter() if entry.get("subject_id")]
     if not found:
         raise InvalidInput(f"File {path.name} lists no signature with a name and a subject_id.")
     for name, _ in found:
         if not name or Path(name).name != name:
-            raise InvalidInput(f"File {path.name} has a signature named {name!r}; a plain file name is needed.")
+            raise InvalidInput(
+                f"File {path.name} has a signature whose name{shown(f' ({name!r})')} is no plain file name."
+            )
     return found
 
 
@@ -274,17 +314,18 @@ def _read_similarity_file(path: Path, enrollees: int) -> NDArray[np.float64]:
     if not path.is_file():
         raise InvalidInput(f"Score file {path.name} is listed in users.xml but missing from {path.parent}.")
     with _open_text(path) as handle:
-        words = [line.strip() for line in _text_lines(handle, path) if line.strip()]
+        lines = (line.strip() for line in _text_lines(handle, path))
+        words = list(itertools.islice(filter(None, lines), enrollees + 3))
     if words and not _is_number(words[0]):
         stated, words = words[1:2], words[2:]
         if stated != [str(enrollees)]:
             raise InvalidInput(
-                f"Score file {path.name} states {' '.join(stated) or 'no'} scores below its header, "
-                f"but enrollees.xml lists {enrollees}."
+                f"Score file {path.name} states another number of scores below its header{shown(f' ({stated})')} than "
+                f"enrollees.xml lists, {enrollees}."
             )
         words = words[:enrollees]
     if len(words) != enrollees:
-        raise InvalidInput(f"Score file {path.name} holds {len(words)} scores, but enrollees.xml lists {enrollees}.")
+        raise InvalidInput(f"Score file {path.name} does not hold as many scores as enrollees.xml lists, {enrollees}.")
     return _numbers(words, f"Score file {path.name}")
 
 

@@ -42,7 +42,8 @@ def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
         return TimeFormat("integer")
     if pa.types.is_floating(kind):
         return _float_format(values_of(sample.drop_null()).astype(np.float64))
-    texts = [text for text in sample.drop_null().to_pylist() if text.strip()]
+    bare = pa.large_binary() if pa.types.is_large_string(kind) else pa.binary()
+    texts = [text.decode(errors="replace") for text in sample.drop_null().view(bare).to_pylist() if text.strip()]
     counts = {form: sum(map(bool, map(test.fullmatch, texts))) for form, test in _TESTS.items()}
     best = max(counts, key=lambda form: counts[form])
     if texts and counts[best] == 0:

@@ -38,10 +38,11 @@ def score_measures(
     matcher: str | None = None,
     seed: int = 0,
     replicates: int = REPLICATES,
+    memory: int | None = None,
 ) -> ScoreSetMeasures:
     """Read a score set (see `entropie.data.scoresets.read_scores`) and measure it."""
     seed = checks.whole_number("seed", seed, at_least=0)
-    scores = read_scores(*paths, kind=kind, failed=failed, failed_score=failed_score, matcher=matcher)
+    scores = read_scores(*paths, kind=kind, failed=failed, failed_score=failed_score, matcher=matcher, memory=memory)
     if isinstance(scores, ScoreLists):
         return measure_lists(scores, seed=seed, replicates=replicates)
     return measure_matrix(scores, seed=seed, replicates=replicates)

@@ -18,7 +18,7 @@ from entropie.data.columns import checked_texts
 from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
-from entropie.errors import InvalidInput, InvalidParameter, option, printable
+from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.progress import silent
 
 __all__ = [
@@ -40,9 +40,11 @@ CODE_WORDS = frozenset(
 )
 """Words in a column's name that say that its digits count nothing: near codes are not alike."""
 _DROPPED_SHARE = 0.01
+_CODES_BYTES = 24  # of a value, while it is numbered
 _TAIL = 0.01
 _MOST_BANDS = 2**52  # so that they can be counted
 _STEPS = (1.0, 2.0, 5.0)
+_LARGEST = 1e290
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ def read_attributes(
     *,
     id_column: str | None = None,
     bins: Mapping[str, BinRule] | None = None,
+    memory: int | None = None,
 ) -> AttributeTable:
     """Read the named columns of a CSV or Parquet file, or of anything with `__arrow_c_stream__`."""
     names = list(columns)
@@ -192,7 +195,7 @@ def read_attributes(
     wanted = [*names, *([id_column] if id_column else [])]
     opened = open_table(source)
     name = Path(opened.name).name
-    table, dropped = _read(opened, wanted)
+    table, dropped = _read(opened, wanted, Rejects(opened.name, memory=memory))
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
@@ -203,11 +206,18 @@ def read_attributes(
     return AttributeTable(name, None if isinstance(opened, ArrowTable) else opened.sha256(), people, dropped, coded)
 
 
-def _read(opened: TextTable | ParquetTable | ArrowTable, wanted: list[str]) -> tuple[pa.Table, dict[str, int]]:
+def _read(
+    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects
+) -> tuple[pa.Table, dict[str, int]]:
     """The wanted columns, an empty text as nothing, and the lines that do not fit the header by reason."""
     require_columns(wanted, opened.header)
-    rejects = Rejects(opened.name)
-    batches = [checked_texts(batch, opened.name) for batch in opened.select(wanted, rejects, silent)]
+    for column in wanted:
+        _check_kind(column, opened.type_of(column))
+    batches, size = [], 0
+    for batch in opened.select(wanted, rejects, silent):
+        batches.append(checked_texts(batch, opened.name))
+        size += batch.nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
+        rejects.budget.keep("columns", size)
     table = pa.Table.from_batches(batches, pa.schema([(column, opened.type_of(column)) for column in wanted]))
     rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
@@ -218,10 +228,17 @@ def _read(opened: TextTable | ParquetTable | ArrowTable, wanted: list[str]) -> t
     return table, dict(rejects.dirty)
 
 
+def _check_kind(name: str, kind: pa.DataType) -> None:
+    """Refuse what holds several values in one."""
+    if pa.types.is_nested(kind):
+        raise InvalidInput(f"Column `{name}` has type {kind}, which is no attribute; make it text, numbers or dates.")
+
+
 def _check_one_row_each(ids: Any, name: str) -> None:
-    if ids.null_count:
-        raise InvalidInput(f"Column `{name}` is blank in {ids.null_count:,} rows; every row needs its person.")
-    repeated = len(ids) - pc.count_distinct(ids).as_py()
+    plain = _plain(name, ids)
+    if plain.null_count:
+        raise InvalidInput(f"Column `{name}` is blank in {plain.null_count:,} rows; every row needs its person.")
+    repeated = len(plain) - pc.count_distinct(plain).as_py()
     if repeated:
         raise InvalidInput(
             f"Column `{name}` repeats {repeated:,} people: a table of attributes has one row per person; "
@@ -249,7 +266,13 @@ def _column(name: str, values: Any, rule: BinRule | None, typed: bool) -> Column
         return column
     if rule is None and (size <= BANDS or column.digits or column.identifier):
         return column
-    return replace(column, proposed=bands_for(column, rule or BinRule(bands=BANDS)))
+    bands = bands_for(column, rule or BinRule(bands=BANDS))
+    if bands is None and rule is not None:
+        raise InvalidParameter(
+            f"{option('bins')} asks for bands of column `{name}` that are too narrow for its numbers to be told apart; "
+            "ask for wider ones."
+        )
+    return replace(column, proposed=bands)
 
 
 def _all_digits(distinct: Any) -> bool:
@@ -269,8 +292,11 @@ def _named_as_code(name: str) -> bool:
     return any(word.lower() in CODE_WORDS for word in words)
 
 
-def bands_for(column: Column, rule: BinRule) -> Bands:
-    """Bands of a round width that cut the middle 98 % of people into at most so many, or of the width given."""
+def bands_for(column: Column, rule: BinRule) -> Bands | None:
+    """Bands of a round width that cut the middle 98 % of people into at most so many, or of the width given.
+
+    None where a number cannot tell the bands apart.
+    """
     assert column.numbers is not None
     counts = np.bincount(column.exact, minlength=column.exact_size)
     order = np.argsort(column.numbers)  # NaN, the missing, comes last
@@ -279,31 +305,30 @@ def bands_for(column: Column, rule: BinRule) -> Bands:
     low, high = (float(values[np.searchsorted(heap, share * heap[-1])]) for share in (_TAIL, 1.0 - _TAIL))
     if low == high:
         low, high = float(values[0]), float(values[-1])
-    if rule.width is not None:
-        return Bands(rule.width, *_ends(column.name, low, high, rule.width))
     most = rule.bands or BANDS
+    largest, narrowest = max(abs(low), abs(high)), rule.width or high / most - low / most
+    bounded = low == high and rule.width is None
+    if largest > _LARGEST or (not bounded and (narrowest < 1.0 / _LARGEST or largest / narrowest > _MOST_BANDS)):
+        return None
+    if rule.width is not None:
+        return Bands(rule.width, *_ends(low, high, rule.width))
     if most == 1 or low == high:
         return Bands(round_width(max(abs(low), abs(high), 1.0)), 0, 0)
     width = round_width((high - low) / most)
-    while (bands := Bands(width, *_ends(column.name, low, high, width))).count > most:
+    while (bands := Bands(width, *_ends(low, high, width))).count > most:
         width = round_width(width * 1.5)  # ends with one band, or with two where there are both signs
     return bands
 
 
-def _ends(column: str, low: float, high: float, width: float) -> tuple[int, int]:
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        ends = _place(np.array([low, high]), width)
-    if not (math.isfinite(width) and (np.abs(ends) < _MOST_BANDS).all()):
-        raise InvalidInput(
-            f"Column `{printable(column)}` cannot be cut into bands of width {width:g}: its numbers are too far apart; "
-            f"take wider ones, or leave it whole ({option('bins')} {printable(column)}=exact)."
-        )
-    return int(ends[0]), int(ends[1])
+def _ends(low: float, high: float, width: float) -> tuple[int, int]:
+    first, last = _place(np.array([low, high]), width)
+    return int(first), int(last)
 
 
 def _place(values: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     """Which band a value falls in; a value a rounding error below an edge belongs to the band above."""
-    return np.floor(values / width + 1e-9)
+    with np.errstate(over="ignore"):  # beyond the last band
+        return np.asarray(np.floor(values / width + 1e-9))
 
 
 def _plain(name: str, values: Any) -> Any:

@@ -30,6 +30,7 @@ from entropie.mitigate.attribute_risk import (
 )
 from entropie.mitigate.attribute_table import (
     AttributeTable,
+    Bands,
     BinRule,
     Column,
     bands_for,
@@ -58,18 +59,21 @@ def attributes(
     id_column: str | None = None,
     max_set: int = 3,
     bins: Mapping[str, BinRule | int | str] | None = None,
+    memory: int | None = None,
     progress: Progress = silent,
 ) -> AttributeRisk:
     """Assess a table with one row per person: a path, or anything with `__arrow_c_stream__`.
 
     All sets of up to `max_set` columns are assessed as they stand, and all columns together. `bins` says into which
     bands numbers are cut as a remedy: at most so many (10), of a width ("width:5") or none ("exact"); without it, bands
-    are proposed for numbers with many different values.
+    are proposed for numbers with many different values. `memory` is what the table may fill, in bytes; half of the
+    machine's if not given.
     """
     max_set = checks.whole_number("max_set", max_set)
     progress("reading", 0.0)
     rules = {name: rule_from(rule) for name, rule in (bins or {}).items()}
-    return assess_table(read_attributes(table, columns, id_column=id_column, bins=rules), max_set, progress)
+    read = read_attributes(table, columns, id_column=id_column, bins=rules, memory=memory)
+    return assess_table(read, max_set, progress)
 
 
 def assess_table(table: AttributeTable, max_set: int, progress: Progress = silent) -> AttributeRisk:
@@ -285,14 +289,12 @@ def _coarser(column: Column) -> tuple[str, Column] | None:
     """The next coarser form of a column: wider bands for numbers, the rarest values merged for categories."""
     if column.bands is not None:
         wider = bands_for(column, BinRule(width=round_width(column.bands.width * 1.5)))
-        changed = column.banded(wider)
-        return (f"bands of {width_text(wider.width)}", changed) if 1 < changed.size < column.size else None
+        return _wider(column, wider)
     if column.identifier:
         return None
     if column.numbers is not None and not column.digits and column.size > 3:
         wider = bands_for(column, BinRule(bands=column.size // 2))
-        changed = column.banded(wider)
-        return (f"bands of {width_text(wider.width)}", changed) if 1 < changed.size < column.size else None
+        return _wider(column, wider)
     counts = np.bincount(column.codes, minlength=column.size)
     order = np.argsort(counts, kind="stable")
     heap = np.cumsum(counts[order])
@@ -304,3 +306,11 @@ def _coarser(column: Column) -> tuple[str, Column] | None:
     share = counts[rare].sum() / heap[-1]
     how = f"merge the {rare.size:,} rarest values ({percent(float(share))} of people)"
     return how, column.recoded(new, column.codes)
+
+
+def _wider(column: Column, bands: Bands | None) -> tuple[str, Column] | None:
+    """A column in these bands, where they merge some of its values and not all."""
+    if bands is None:
+        return None
+    changed = column.banded(bands)
+    return (f"bands of {width_text(bands.width)}", changed) if 1 < changed.size < column.size else None
