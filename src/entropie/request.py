@@ -221,7 +221,7 @@ class Run:
     seed: int = _option(0, "Seed of everything drawn at random.", "count", "S")
     replicates: int = REPLICATES
     threads: int | None = _option(None, "Threads to use. [all cores]", "count", "N")
-    memory: int | None = _option(None, "Memory that data may fill, as 4GB. [half of all]", "bytes", "SIZE")
+    memory: int | None = _option(None, "Memory for the data, as 4GB. [half]", "bytes", "SIZE")
     engine: Literal["local", "spark"] = _option(
         "local", "Run on this machine or a cluster: local, spark.", "choice", "NAME", choices=("local", "spark")
     )

@@ -145,14 +145,14 @@ def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_pat
         (["empty.csv", *names, *new], "empty.csv is empty; a table needs a header and at least one row."),
         (["header.csv", *names, *new], "header.csv has no rows; at least one is needed."),
         (["blank.csv", *names, *new], "Row 2 of column `place` is blank; fill it or leave the row out."),
-        (["ragged.csv", *names, *new], "ragged.csv has a row with too few fields ('zoo'); mend it, every row counts here."),
+        (["ragged.csv", *names, *new], "ragged.csv has a row with too few fields in line 3; mend it, every row counts here."),
         (["visits.csv", "--column", "where", *RR, *new], "Column `where` is missing from visits.csv; found: user, place, code."),
         (["visits.csv", *names, "--domain", "6"], "Column `place` must hold item codes (whole numbers from 0 to 5), it holds string;"),
         (["visits.csv", *names, "--dictionary", "known.csv"], "Row "),
         (["visits.csv", *names, "--dictionary", "gap.csv"], "Column `code` of gap.csv must hold every code from 0 to 1 once."),
         (["visits.csv", *names, "--dictionary", "twice.csv"], "Column `item` of twice.csv must hold different names and no blank."),
-        (["outside.csv", *codes], "Row 2 of column `code` is 6, outside the domain 0 to 5."),
-        (["negative.csv", *codes], "Row 2 of column `code` is -1, outside the domain 0 to 5."),
+        (["outside.csv", *codes], "Row 2 of column `code` is outside the domain 0 to 5."),
+        (["negative.csv", *codes], "Row 2 of column `code` is outside the domain 0 to 5."),
         (["image.csv", *codes], "image.csv is not text (it holds control bytes); expected CSV or TSV"),
         (["latin.csv", *names, *new], "Column `place` of latin.csv holds text that is not UTF-8; save it as UTF-8."),
         (["visits.csv", "--column", "Plce", *RR, *new], "Column `Plce` is missing from visits.csv; did you mean `place`? Found: user, place, code."),
@@ -188,10 +188,12 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
     Path("bad.json").write_text('{"schema":"entropie.parameters","version":1,"kind":"rr","epsilon":2}')
     Path("garbage.json").write_bytes(b"\xff\xfe\x00")
     mine = ["--parameters", "a.csv.parameters.json"]
-    other = json.loads(entropie("estimate", "b.csv", "--parameters", "b.csv.parameters.json", "--json").out)
     cases = [
-        (["mixed.csv", *mine], f"Row 20001 of mixed.csv was made under parameters {other['parameters_id'][:16]}, "),
-        (["outside.csv", *mine], "Row 1 of column `report` is 6, outside the domain 0 to 5."),
+        (
+            ["mixed.csv", *mine],
+            "Row 20001 of mixed.csv was made under other parameters than those of the given ",
+        ),
+        (["outside.csv", *mine], "Row 1 of column `report` is outside the domain 0 to 5."),
         (["empty.csv", *mine], "empty.csv is empty"),
         (["none.csv", *mine], "none.csv does not exist"),
         (["cut.npz", *mine], "Counts file cut.npz is damaged or not a counts file."),

@@ -249,7 +249,7 @@ def bad_inputs(folder: Path) -> list[tuple[list[str], str]]:
         (["failed.txt", "good.txt"], "2 of 5 scores are -1 or blank"),
         (["failed.txt", "good.txt", "--failed", "drop"], "got 0 and 3"),
         (["cut.csv.gz"], "cut.csv.gz"),
-        (["bytes.csv"], "cannot be read as text"),
+        (["bytes.csv"], "cannot be read as UTF-8 text"),
         (["zeros.csv.gz"], "not scores"),
         (["matrix.csv", "--failed", "maybe"], "'maybe' is not one of"),
         (["matrix.csv", "--failed-score", "low"], "'low' is not a valid float"),

@@ -52,7 +52,7 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     opened = open_events(source)
     table, chosen = opened.table, opened.chosen
     extra = _extra_roles(table, columns, chosen)
-    rejects = Rejects(table.name, memory=run.memory)
+    rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
     batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
     tapped = _Tapped(batches, len(chosen), rejects.budget)

@@ -115,7 +115,7 @@ def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
     """
     opened = open_events(source)
     table, chosen = opened.table, opened.chosen
-    rejects = Rejects(table.name, memory=run.memory)
+    rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
     stream = table.batches(chosen, rejects, run.progress)
     time_format, stream = recognise_times(table, chosen, stream)

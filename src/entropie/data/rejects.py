@@ -29,7 +29,7 @@ class Rejects:
     refuse the first row that cannot be used, where every row must count.
     """
 
-    def __init__(self, name: str, *, patient: bool = False, strict: bool = False, memory: int | None = None) -> None:
+    def __init__(self, name: str, memory: int | None = None, *, patient: bool = False, strict: bool = False) -> None:
         self.name = name
         self.budget = Budget(name, memory)
         self.patient = patient

@@ -195,7 +195,7 @@ def read_attributes(
     wanted = [*names, *([id_column] if id_column else [])]
     opened = open_table(source)
     name = Path(opened.name).name
-    table, dropped = _read(opened, wanted, Rejects(opened.name, memory=memory))
+    table, dropped = _read(opened, wanted, Rejects(opened.name, memory))
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
