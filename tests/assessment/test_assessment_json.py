@@ -162,7 +162,7 @@ def test_the_headline_allows_for_the_choice_of_the_matcher():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         table = pa.table({"user": np.repeat(np.arange(40), 20), "item": rng.integers(0, 60, 800)})
-        found = entropie.assess(table, user="user", item="item", seed=seed, replicates=10)
+        found = entropie.assess(table, user="user", item="item", seed=seed, replicates=10, known_events=[])
         assert found.headline_error.low <= found.best.measures.identification_error.low
         assert found.headline_error.value == found.best.error == min(attack.error for attack in found.attacks)
         assert found.null_error == min(attack.null.identification_error.value for attack in found.attacks)
