@@ -109,7 +109,7 @@ def trimmed(value: Any) -> Any:
     """The same with lists of one element, so that less is checked again and again."""
     if isinstance(value, dict):
         return {name: trimmed(inner) for name, inner in value.items()} | (
-            {"strongest": 0} if "strongest" in value else {}
+            {"strongest": 0} if "strongest" in value else {"edges": value["edges"][:2]} if "edges" in value else {}
         )
     if isinstance(value, list):
         return [trimmed(inner) for inner in (value if len(value) == 2 else value[:1])]
@@ -140,7 +140,10 @@ def test_types_and_schema_refuse_the_same():
                 accepted = True
             except InvalidInput:
                 accepted = False
-            # formats, such as of dates, are no part of a schema's verdict
+            # formats, such as of dates, and lengths that must agree are no part of a schema's verdict
+            if path[-2:-1] == ("laws",) and other == []:
+                assert not accepted
+                continue
             assert accepted == check.is_valid(wrong) or (value != other and "date" in path) or "expires" in path, path
 
 
