@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 _PART = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.entropie-part", re.DOTALL)
-_PROBE_BYTES = 65_536
 FULL = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the quota of this user is used up",
@@ -123,7 +122,7 @@ def check_folder(out: Path) -> None:
         usable = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
         if usable:
             with tempfile.TemporaryFile(dir=existing) as probe:  # some file systems refuse only here
-                probe.write(bytes(_PROBE_BYTES))
+                probe.write(b"\0")  # a disk without any room refuses one byte
     except OSError as problem:
         if problem.errno in FULL:
             raise _failed(f"Folder {_shown(out)}", existing, problem) from None

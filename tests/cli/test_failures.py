@@ -207,7 +207,7 @@ def test_a_full_disk_is_named_and_leaves_what_was_there(tmp_path):
 
 
 def test_a_folder_without_room_is_refused_before_the_work(entropie, events):
-    with files_no_larger_than(1000):
+    with files_no_larger_than(0):
         ran = entropie("assess", events, *QUICK, "--out", "out")
     assert (ran.code, ran.out) == (74, "")
     assert "Folder out could not be written" in ran.err

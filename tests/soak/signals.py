@@ -104,6 +104,8 @@ def main() -> None:
     finally:
         shutil.rmtree(place, ignore_errors=True)
     command = f"scripts/soak signals --moments {wanted.moments} --seed {wanted.seed}"
+    if wanted.seconds < float("inf"):
+        command += f" --seconds {wanted.seconds:g}"
     tables = {
         "signals": signal_table(stopped, command),
         "full disks": disk_table(full),

@@ -11,7 +11,6 @@ import atexit
 import contextlib
 import os
 import signal
-import sys
 import threading
 
 from entropie import atomic
@@ -59,34 +58,38 @@ def heed() -> None:
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave_to_thread)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    threading.Thread(target=_wait, args=(heard,), name=_THREAD, daemon=True).start()
+    try:
+        voice = os.dup(2)  # others may turn standard error away for a while
+    except OSError:
+        voice = os.open(os.devnull, os.O_WRONLY)
+    threading.Thread(target=_wait, args=(heard, voice), name=_THREAD, daemon=True).start()
 
 
 def _leave_to_thread(number: int, frame: object) -> None:
     """The thread has been told already."""
 
 
-def _wait(heard: int) -> None:
+def _wait(heard: int, voice: int) -> None:
     watched = {getattr(signal, name, None) for name in _SIGNALS}
     number = 0
     while number not in watched:
         number = os.read(heard, 1)[0]
-    _end(128 + number)
+    _end(128 + number, voice)
 
 
-def _end(code: int) -> None:
+def _end(code: int, voice: int) -> None:
     """Clean up and end the process, in a bounded time."""
     last = threading.Timer(_GRACE_SECONDS, os._exit, [code])
     last.daemon = True
     last.start()
     with contextlib.suppress(Exception):
         atomic.discard_unfinished()
-        _say(f"entropie: {sentence()}\n")
+        _say(f"entropie: {sentence()}\n", voice)
         atexit._run_exitfuncs()  # what others clean up at the end, such as the folders of a Spark session
     os._exit(code)
 
 
-def _say(text: str) -> None:
-    clear = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # the progress bar's line, and the cursor that it hides
-    if sys.stderr is not None:
-        os.write(2, f"{clear}{text}".encode(errors="backslashreplace"))
+def _say(text: str, voice: int) -> None:
+    clear = "\r\x1b[2K\x1b[?25h" if os.isatty(voice) else ""  # the progress bar's line, and the cursor that it hides
+    with contextlib.suppress(OSError):
+        os.write(voice, f"{clear}{text}".encode(errors="backslashreplace"))
