@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Progress", "silent", "under"]
+__all__ = ["EXPECTED", "Progress", "silent", "under"]
+
+EXPECTED = "expected: "
+"""How a stage begins that says how long the work will take: it is shown even where no progress is."""
 
 
 class Progress(Protocol):

@@ -8,6 +8,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +18,7 @@ from entropie.data.columns import Dictionary, read_columns
 from entropie.data.event_columns import read_event_columns
 from entropie.data.events import read_events
 from entropie.data.parquet import batch_rows
+from entropie.data.reports import load_counts
 from entropie.errors import InputTooLarge, InvalidInput
 from entropie.mitigate.attributes import attributes
 from entropie.request import Run, Source
@@ -98,6 +100,16 @@ def read_columns_with(path: Path, budget: Budget) -> list[pa.RecordBatch]:
         groups = list(range(source.metadata.num_row_groups))
         rows = batch_rows(path, source.metadata, groups, ["user"], budget)
         return [batch.slice(0, 1) for batch in source.iter_batches(rows, columns=["user"])]
+
+
+def test_counts_in_an_archive(tmp_path: Path) -> None:
+    path = tmp_path / "c.npz"
+    np.savez_compressed(path, counts=np.zeros(10**6))
+    assert path.stat().st_size < 20_000
+    with pytest.raises(InputTooLarge):
+        load_counts(path, 10**6)
+    with pytest.raises(InvalidInput, match="damaged"):
+        load_counts(path)
 
 
 def test_columns_without_end(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def run(request: Request, view: View) -> int:
     if wanted.metrics is not None:
         check_file(wanted.metrics)
     with publicly() if wanted.public else nullcontext(), claimed(wanted.out):
-        result = _assessed(request)
+        result = _assessed(request, view.quiet)
         tried = output.Attempts()
         tried.run(lambda: result.write_into(wanted.out, report=wanted.report))
         if wanted.metrics is not None:
@@ -123,10 +123,10 @@ def run(request: Request, view: View) -> int:
     return result.exit_code
 
 
-def _assessed(request: Request) -> Assessment:
+def _assessed(request: Request, quiet: bool) -> Assessment:
     from entropie.assessment import assessed
 
-    with output.stages() as progress:
+    with output.stages(quiet=quiet) as progress:
         progress("reading", 0.0)
         how = replace(request.run, progress=progress, command=output.command())
         return assessed(replace(request, run=how))

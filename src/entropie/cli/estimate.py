@@ -100,7 +100,11 @@ def estimate(
             f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
         )
     codes = _codes_of_items(items, names, built.domain_size)
-    counts = _count_all(files, built, codes) if master is None else _count_on(master, files, remote, built, codes)
+    saved = [file for file in files if file.suffix == ".npz"]
+    counts = _count_all(files if master is None else saved, built, codes, memory)
+    if master is not None and (remote or len(saved) < len(files)):
+        tables = [file for file in files if file not in saved]
+        counts = counts.merge(_count_on(master, tables, remote, built, codes))
     estimates = estimate_from(counts, built.rates)
     view = _rows(estimates, names, estimates.top(top), level)
     attempts = output.Attempts()
@@ -161,19 +165,15 @@ def _is_remote(name: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name) is not None
 
 
-def _count_on(master: str, files: list[Path], remote: list[str], built: Any, items: list[int] | None) -> Counts:
-    """Count on a cluster; counts saved earlier are added here."""
-    from entropie.engine.spark.session import connect, failures
-
-    saved = [file for file in files if file.suffix == ".npz"]
-    counts = _count_all(saved, built, items)
-    if len(saved) == len(files) and not remote:
-        return counts
+def _count_on(master: str, tables: list[Path], remote: list[str], built: Any, items: list[int] | None) -> Counts:
+    """Count on a cluster."""
     from entropie.engine.spark.frequencies import count_files, count_reports
+    from entropie.engine.spark.session import connect, failures
+    from entropie.mechanisms.parameters import counts_for
 
+    counts = counts_for(built, None, items)
     spark = connect(master)
     try:
-        tables = [file for file in files if file.suffix != ".npz"]
         if tables:
             counts = counts.merge(count_files(spark, tables, built, items=items))
         for name in remote:
@@ -185,15 +185,14 @@ def _count_on(master: str, files: list[Path], remote: list[str], built: Any, ite
     return counts
 
 
-def _count_all(files: Sequence[Path], built: Any, items: list[int] | None) -> Counts:
-    from entropie.data.reports import read_reports
-    from entropie.estimation.counts import Counts
+def _count_all(files: Sequence[Path], built: Any, items: list[int] | None, memory: int | None) -> Counts:
+    from entropie.data.reports import load_counts, read_reports
     from entropie.mechanisms.parameters import counts_for
 
     counts = counts_for(built, None, items)
     for file in files:
         if file.suffix == ".npz":
-            counts = counts.merge(Counts.load(file))
+            counts = counts.merge(load_counts(file, memory))
             continue
         with output.stage(f"counting {file.name}") as progress:
             for batch in read_reports(file, built, progress):

@@ -22,6 +22,7 @@ import click
 
 from entropie import words
 from entropie.errors import EntropieError, OutputFailed, printable
+from entropie.progress import EXPECTED
 from entropie.words import percent as percent
 
 if TYPE_CHECKING:
@@ -214,14 +215,20 @@ def stage(title: str) -> Iterator[Callable[[str, float], None]]:
 
 
 @contextlib.contextmanager
-def stages() -> Iterator[Callable[[str, float], None]]:
-    """Progress of several stages one after the other, each with its own bar on standard error."""
+def stages(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
+    """Progress of several stages one after the other, each with its own bar on standard error.
+
+    How long all of it will take is told even where there are no bars, unless nothing is to be said.
+    """
     with progress_bar("starting") as bar:
         shown = ""
 
         def tell(stage: str, share: float) -> None:
             nonlocal shown
-            if bar is not None:
+            if stage.startswith(EXPECTED):
+                if not quiet:
+                    complain(f"{stage}.")
+            elif bar is not None:
                 bar(share, None if stage == shown else stage)
                 shown = stage
 

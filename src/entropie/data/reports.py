@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from entropie.data.budget import Budget
 from entropie.data.columns import codes_of, read_columns
 from entropie.errors import ParametersMismatch, shown
+from entropie.estimation.counts import Counts
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import parameters_id
 from entropie.progress import Progress, silent
@@ -31,6 +35,15 @@ def to_columns(mechanism: Mechanism, reports: Any) -> dict[str, Any]:
     rows = len(values[0])
     label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([short_id(mechanism)]))
     return {ID_COLUMN: pc.cast(label, pa.string()), **dict(zip(names, values, strict=True))}
+
+
+def load_counts(path: Path, memory: int | None = None) -> Counts:
+    """Counts saved earlier; an archive that says that it unfolds to more than the memory allowed is not opened."""
+    budget = Budget(str(path), memory)
+    if zipfile.is_zipfile(path):
+        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            budget.require(2 * sum(member.file_size for member in archive.infolist()))
+    return Counts.load(path)
 
 
 def read_reports(path: Path, mechanism: Mechanism, progress: Progress = silent) -> Iterator[Any]:

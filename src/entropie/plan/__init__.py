@@ -7,4 +7,5 @@ plan      both together, from a request and counts
 execution a plan run by an engine, and what is told of it
 sizes     what a price is asked for: people, what they share, machines
 costs     what a plan takes: hours, bytes moved, memory
+expected  what the attacks on some people will take here
 """

@@ -1,0 +1,51 @@
+"""How long the attacks on some people will take here, told before they begin."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from entropie.data.budget import machine_bytes
+from entropie.data.split import Split
+from entropie.plan.costs import price
+from entropie.plan.plan import Counts, plan_of
+from entropie.plan.sizes import Data, Machines
+from entropie.progress import EXPECTED
+from entropie.request import Request
+from entropie.words import plural, seconds
+
+__all__ = ["expected_seconds", "foretell"]
+
+_WORTH_TELLING_SECONDS = 60.0
+_PEOPLE_LOOKED_AT = 10_000
+
+
+def foretell(request: Request, split: Split) -> None:
+    """Tell how long the attacks will take, if that is long, as it is where everybody shares their items."""
+    expected = expected_seconds(request, split)
+    if expected >= _WORTH_TELLING_SECONDS:
+        people = plural(split.train.users, "person", "people")
+        request.run.progress(f"{EXPECTED}about {seconds(expected)} for the attacks on {people}", 0.0)
+
+
+def expected_seconds(request: Request, split: Split) -> float:
+    """Seconds of the attacks by the price of their plan, which may be wrong by a factor of three."""
+    counts = Counts.of(split)
+    cores = request.run.threads or os.cpu_count() or 1
+    priced = price(
+        plan_of(request, counts), _data(split, counts), Machines(1, cores, machine_bytes()), on_cluster=False
+    )
+    return 3600.0 * (priced.hours["grid"] + priced.hours["last_tasks"])
+
+
+def _data(split: Split, counts: Counts) -> Data:
+    """What people share: events of an item stand for people who have it, as far as a person's items differ."""
+    train, target = split.train, split.target
+    some = train.take(np.arange(min(train.users, _PEOPLE_LOOKED_AT)))
+    owner = np.repeat(np.arange(some.users, dtype=np.int64), np.diff(some.offsets))
+    different = np.unique(owner * train.domain_size + some.items).size
+    distinct = min(1.0, max(1, different) / max(1, some.events))
+    events = np.bincount(train.items, minlength=train.domain_size)
+    shared = distinct * float(events[target.items].mean()) if target.events else 1.0
+    return Data(counts, train.domain_size, min(float(counts.people), max(1e-6, shared)), distinct)
