@@ -1,0 +1,375 @@
+"""Inputs for every command, made from a seed and a number: whole, odd, and damaged ones."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import functools
+import gzip
+import io
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from nasty import MARK, NAMES, OPTION_VALUES, TEXTS, damaged_bytes, damaged_json
+
+__all__ = ["TARGETS", "Case", "case"]
+
+JUDGED = ["--limit", "30%", "--limit-name", "house rule", "--fail-on", "average"]
+PEOPLE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One command to run among some files.
+
+    codes   exit codes that may come of it
+    rows    rows of data that the input has, where it was not damaged: all of them must be accounted for
+    """
+
+    target: str
+    command: list[str]
+    files: dict[str, bytes] = field(default_factory=dict)
+    codes: frozenset[int] = frozenset({0, 2})
+    rows: int | None = None
+
+
+def case(target: str, seed: int, number: int) -> Case:
+    """The case of that number, always the same."""
+    return TARGETS[target](random.Random(f"{target} {seed} {number}"))
+
+
+def _rows(rng: random.Random, people: int = PEOPLE) -> list[list[str]]:
+    """Some people's events; two kinds of time, never both."""
+    written = rng.choice(("{}", "2012-04-{:02d} 18:00:07", "2012-04-03T{:02d}:00:00Z"))
+    rows = []
+    for person in range(people):
+        for event in range(rng.randrange(1, 7)):
+            when = written.format(1 + (event * 5 + person) % 23)
+            rows.append([f"{MARK}-{person}", f"place {rng.randrange(6)}", when])
+    rng.shuffle(rows)
+    return rows
+
+
+def _events_text(rng: random.Random) -> tuple[bytes, int | None]:
+    """A table of events as text, and how many rows it has where that is certain."""
+    rows = _rows(rng)
+    certain = True
+    for _ in range(rng.choice((0, 0, 0, 1, 1, 3))):
+        row = rng.choice(rows)
+        kind = rng.randrange(4)
+        if kind == 0:
+            row[rng.randrange(len(row))] = rng.choice(TEXTS)
+        elif kind == 1:
+            row.append(rng.choice(TEXTS))
+        elif kind == 2 and len(row) > 1:
+            row.pop()
+        else:
+            rows.append(["", "", ""])
+    certain = all("\x00" not in text for row in rows for text in row) and all(any(row) for row in rows)
+    names = ["user", "item", "time"]
+    if rng.random() < 0.1:
+        names[rng.randrange(3)], certain = rng.choice(NAMES), False
+    header = [names] if rng.random() < 0.93 else []
+    certain &= bool(header)
+    held = io.StringIO(newline="")
+    delimiter = rng.choice((",", ",", ",", ";", "\t", "|"))
+    ends = rng.choice(("\n", "\n", "\r\n"))
+    quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    csv.writer(held, delimiter=delimiter, lineterminator=ends, quoting=quoting).writerows([*header, *rows])
+    text = held.getvalue()
+    if rng.random() < 0.1:  # a quote that nobody closes, a line end inside it
+        place, certain = rng.randrange(len(text)), False
+        text = text[:place] + '"' + text[place:]
+    encoding = rng.choice(("utf-8",) * 16 + ("utf-8-sig", "utf-8-sig", "utf-16", "latin-1", "utf-32"))
+    data = text.encode(encoding, "replace")
+    certain &= encoding == "utf-8"
+    if rng.random() < 0.45:
+        data, certain = damaged_bytes(rng, data), False
+    return data, len(rows) if certain else None
+
+
+def _packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
+    kind = rng.randrange(12)
+    if kind == 0:
+        name, data = f"{name}.gz", gzip.compress(data)
+    elif kind == 1:
+        name, data = f"{name}.bz2", bz2.compress(data)
+    elif kind == 2:
+        name, data = f"{name}.zst", pa.compress(data, codec="zstd", asbytes=True)
+    if kind < 3 and rng.random() < 0.4:
+        data = damaged_bytes(rng, data)
+    return name, data
+
+
+def _column(rng: random.Random, texts: list[str]) -> Any:
+    """The texts, or something made of their numbers, under any type that a file may have."""
+    numbers = [sum(map(ord, text)) % 100 for text in texts]
+    kinds: list[Callable[[], Any]] = [
+        lambda: pa.array(texts), lambda: pa.array(texts), lambda: pa.array(texts, pa.large_string()), lambda: pa.array(texts, pa.string_view()),
+        lambda: pa.array([text.encode() for text in texts], pa.binary()), lambda: pa.array(texts).dictionary_encode(),
+        lambda: pa.array(numbers, rng.choice((pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.uint64()))),
+        lambda: pa.array([float(number) for number in numbers], rng.choice((pa.float32(), pa.float64()))),
+        lambda: pa.array([rng.choice((float("nan"), float("inf"), -0.0, number)) for number in numbers], pa.float64()),
+        lambda: pa.array([Decimal(number) for number in numbers], pa.decimal128(20, 3)), lambda: pa.array([bool(number % 2) for number in numbers]),
+        lambda: pa.nulls(len(texts)), lambda: pa.array([[number] for number in numbers]), lambda: pa.array([{"a": number} for number in numbers]),
+        lambda: pa.array([[(str(number), number)] for number in numbers], pa.map_(pa.string(), pa.int64())),
+        lambda: pa.array(numbers, pa.timestamp(rng.choice(("s", "ms", "us", "ns")), rng.choice((None, "UTC", "America/New_York")))),
+        lambda: pa.array(numbers, pa.date32()), lambda: pa.array(numbers, pa.time32("s")), lambda: pa.array(numbers, pa.duration("s")),
+        lambda: pa.array([rng.choice((None, text)) for text in texts]), lambda: pa.array([bytes([number]) * 4 for number in numbers], pa.binary(4)),
+        lambda: pa.array([2**62, -(2**62)] * (len(texts) // 2) + [0] * (len(texts) % 2), pa.timestamp("s")),
+    ]  # fmt: skip
+    return kinds[0]() if rng.random() < 0.6 else rng.choice(kinds)()
+
+
+def _events_parquet(rng: random.Random) -> tuple[bytes, int | None]:
+    columns = list(zip(*_rows(rng), strict=True))
+    arrays = [_column(rng, list(texts)) for texts in columns]
+    names = [rng.choice(NAMES) if rng.random() < 0.05 else name for name in ("user", "item", "time")]
+    held = io.BytesIO()
+    options = {
+        "compression": rng.choice(("snappy", "zstd", "none", "gzip")),
+        "row_group_size": rng.choice((1, 7, 1_000)),
+        "use_dictionary": rng.random() < 0.5,
+        "data_page_version": rng.choice(("1.0", "2.0")),
+    }
+    pq.write_table(pa.Table.from_arrays(arrays, names), held, **options)
+    data, rows = held.getvalue(), len(arrays[0])
+    return (damaged_bytes(rng, data), None) if rng.random() < 0.4 else (data, rows)
+
+
+def _events(rng: random.Random) -> tuple[str, bytes, int | None]:
+    if rng.random() < 0.35:
+        data, rows = _events_parquet(rng)
+        return "events.parquet", data, rows
+    data, rows = _events_text(rng)
+    name, data = _packed(rng, rng.choice(("events.csv", "events.csv", "events.tsv", "events.txt")), data)
+    return name, data, rows
+
+
+def _named(rng: random.Random) -> list[str]:
+    """Columns by name, mostly."""
+    if rng.random() < 0.15:
+        return []
+    command = ["--user", "user", "--item", "item"]
+    if rng.random() < 0.7:
+        command += ["--time", "time"]
+    if rng.random() < 0.05:
+        command[1] = rng.choice(NAMES)
+    return command
+
+
+def _assess(rng: random.Random) -> Case:
+    name, data, rows = _events(rng)
+    command = [
+        "assess",
+        name,
+        *_named(rng),
+        "--min-events",
+        "2",
+        "--matcher",
+        "visit",
+        "--no-control",
+        "--no-report",
+        "--json",
+    ]
+    command += ["--out", "out", "--max-dirty-share", rng.choice(("1", "1", "0.01"))]
+    codes = frozenset({0, 2})
+    if rng.random() < 0.3:
+        command, codes = command + JUDGED, frozenset({0, 1, 2, 3})
+    if rng.random() < 0.1:
+        command += [
+            rng.choice(("--seed", "--threads", "--memory", "--sample", "--train-events", "--grid", "--preset")),
+            rng.choice(OPTION_VALUES),
+        ]
+    return Case("assess", command, {name: data}, codes, rows)
+
+
+def _sweep(rng: random.Random) -> Case:
+    name, data, rows = _events(rng)
+    kinds = (("--top", "3"), ("--first", "2"), ("--prefix", "2"), ("--time-unit", "day"), ("--thin", "0.5"))
+    kind, value = rng.choice(kinds)
+    value = rng.choice(OPTION_VALUES) if rng.random() < 0.2 else value
+    command = [
+        "sweep",
+        name,
+        *_named(rng),
+        "--min-events",
+        "2",
+        kind,
+        value,
+        "--json",
+        "--out",
+        "out",
+        "--max-dirty-share",
+        "1",
+    ]
+    return Case("sweep", command, {name: data}, rows=rows)
+
+
+def _attributes(rng: random.Random) -> Case:
+    ages = [
+        [f"{MARK}-{person}", str(rng.randrange(90)), rng.choice("mf"), f"{rng.randrange(99999):05d}"]
+        for person in range(40)
+    ]
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        row = rng.choice(ages)
+        row[rng.randrange(4)] = rng.choice(TEXTS)
+    names = ["id", "age", "sex", "postcode"]
+    if rng.random() < 0.3:
+        name, held = "people.parquet", io.BytesIO()
+        arrays = [_column(rng, list(texts)) for texts in zip(*ages, strict=True)]
+        pq.write_table(pa.Table.from_arrays(arrays, names), held)
+        data = held.getvalue()
+    else:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([names, *ages])
+        name, data = _packed(rng, "people.csv", text.getvalue().encode("utf-8", "replace"))
+    if rng.random() < 0.3:
+        data = damaged_bytes(rng, data)
+    command = ["attributes", name, "--id", "id", "--columns", "age,sex,postcode", "--json", "--out", "out"]
+    if rng.random() < 0.4:
+        value = rng.choice(("10", "width:5", "exact", *OPTION_VALUES))
+        command += ["--bins", rng.choice(OPTION_VALUES) if rng.random() < 0.2 else f"age={value}"]
+    return Case("attributes", command, {name: data})
+
+
+def _obfuscate(rng: random.Random) -> Case:
+    name, data, _ = _events(rng)
+    command = [
+        "obfuscate",
+        name,
+        "--column",
+        "item",
+        "--mechanism",
+        rng.choice(("rr", "glh")),
+        "--epsilon",
+        "2",
+        "--json",
+    ]
+    command += ["--out", rng.choice(("reports.csv", "reports.parquet")), "--dictionary", "places.csv"]
+    if rng.random() < 0.3:
+        command += ["--keep", rng.choice(("time", "user", *NAMES))]
+    if rng.random() < 0.2:
+        command += [rng.choice(("--hash-size", "--prime", "--domain", "--theta", "--seed")), rng.choice(OPTION_VALUES)]
+    return Case("obfuscate", command, {name: data})
+
+
+@functools.cache
+def _material() -> dict[str, bytes]:
+    """Documents and reports that the program itself wrote, kept by the worker that made them."""
+    return {path.name: path.read_bytes() for path in sorted(Path("../material").iterdir())}
+
+
+def _estimate(rng: random.Random) -> Case:
+    files = {name: _material()[name] for name in ("reports.csv", "reports.csv.parameters.json", "places.csv")}
+    name = rng.choice(list(files))
+    if name.endswith(".json"):
+        files[name] = damaged_json(rng, json.loads(files[name]))
+    else:
+        files[name] = damaged_bytes(rng, files[name])
+    command = ["estimate", "reports.csv", "--parameters", "reports.csv.parameters.json", "--json"]
+    if rng.random() < 0.5:
+        command += ["--dictionary", "places.csv"]
+    if rng.random() < 0.1:
+        command += [rng.choice(("--item", "--level", "--top")), rng.choice(OPTION_VALUES)]
+    return Case("estimate", command, files)
+
+
+def _scores(rng: random.Random) -> Case:
+    people = rng.randrange(2, 9)
+    if rng.random() < 0.5:
+        lines = [["id", *map(str, range(people))]]
+        lines += [[str(i), *(f"{rng.gauss(3 * (i == j), 1):.3f}" for j in range(people))] for i in range(people)]
+        for _ in range(rng.choice((0, 0, 1, 2))):
+            rng.choice(lines)[rng.randrange(people)] = rng.choice(TEXTS)
+        files = {"matrix.csv": "\n".join(map(",".join, lines)).encode("utf-8", "replace")}
+    else:
+        lists = [[f"{rng.gauss(mean, 1):.3f}" for _ in range(rng.randrange(1, 30))] for mean in (3, 0)]
+        lists[rng.randrange(2)][0] = rng.choice(TEXTS) if rng.random() < 0.3 else "1"
+        files = {
+            name: "\n".join(held).encode("utf-8", "replace")
+            for name, held in zip(("genuine.txt", "impostor.txt"), lists, strict=True)
+        }
+    if rng.random() < 0.5:
+        name = rng.choice(list(files))
+        files[name] = damaged_bytes(rng, files[name])
+    command = ["scores", *files, "--json", "--failed", rng.choice(("refuse", "drop", "keep", "lowest"))]
+    if rng.random() < 0.1:
+        command += [rng.choice(("--seed", "--failed-score", "--set")), rng.choice(OPTION_VALUES)]
+    return Case("scores", command, files)
+
+
+def _document(rng: random.Random) -> bytes:
+    return damaged_json(rng, json.loads(_material()["assessment.json"]))
+
+
+def _compare(rng: random.Random) -> Case:
+    files = {"old.json": _material()["assessment.json"], "new.json": _document(rng)}
+    command = ["compare", *rng.sample(list(files), 2), "--json"]
+    if rng.random() < 0.1:
+        command += ["--tolerance-error", rng.choice(OPTION_VALUES)]
+    return Case("compare", command, files, frozenset({0, 1, 2, 3}))
+
+
+def _report(rng: random.Random) -> Case:
+    return Case("report", ["report", "a.json", "--out", "page.html", "--json"], {"a.json": _document(rng)})
+
+
+def _config(rng: random.Random) -> Case:
+    text = _material()["job.toml"]
+    kind = rng.randrange(3)
+    if kind == 0:
+        text = damaged_bytes(rng, text)
+    lines = text.decode("utf-8", "replace").splitlines()
+    if kind == 1:
+        place = rng.randrange(len(lines))
+        lines[place] = (
+            lines[place].split("=")[0]
+            + "= "
+            + rng.choice(('"x"', "-1", "1e400", "[]", "true", "9" * 50, '"\\u202e"', "nan", "1979-05-27", "{}"))
+        )
+    if kind == 2:
+        lines.insert(
+            rng.randrange(len(lines)), rng.choice(('usr = "a"', "[nothing]", "a.b.c = 1", "[[source]]", "x" * 400))
+        )
+    data = text if kind == 0 else "\n".join(lines).encode("utf-8", "replace")
+    return Case("config", ["assess", "--config", "job.toml", "--print-config"], {"job.toml": data})
+
+
+def _options(rng: random.Random) -> Case:
+    base = {
+        "guarantee": {"--mechanism": "rr", "--domain": "100", "--users": "50", "--epsilon": "2"},
+        "calibrate": {"--users": "50", "--domain": "100", "--bayes-error": "0.9"},
+        "plan": {"--users": "20K", "--events-per-user": "30", "--items": "1K"},
+    }
+    further = {
+        "guarantee": ("--theta", "--hash-size", "--prime", "--reports", "--list", "--prior-max", "--domain", "--users", "--epsilon"),
+        "calibrate": ("--hash-size", "--reports", "--list", "--prior-max", "--users", "--domain", "--bayes-error", "--mechanism"),
+        "plan": ("--users", "--events", "--items", "--distinct", "--people-per-event", "--zipf", "--executors", "--hours", "--cores", "--memory", "--throughput", "--train-events"),
+    }  # fmt: skip
+    name = rng.choice(list(base))
+    options = dict(base[name])
+    for _ in range(rng.choice((1, 1, 2))):
+        options[rng.choice(further[name])] = rng.choice(OPTION_VALUES)
+    return Case("options", [name, *(part for pair in options.items() for part in pair), "--json"])
+
+
+TARGETS: dict[str, Callable[[random.Random], Case]] = {
+    "assess": _assess,
+    "sweep": _sweep,
+    "attributes": _attributes,
+    "obfuscate": _obfuscate,
+    "estimate": _estimate,
+    "scores": _scores,
+    "compare": _compare,
+    "report": _report,
+    "config": _config,
+    "options": _options,
+}

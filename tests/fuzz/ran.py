@@ -1,0 +1,192 @@
+"""A case run, and what must hold of it: the right exit code, one sentence, no traceback, nothing left, rows accounted."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cases import Case
+from nasty import MARK
+
+__all__ = ["Ran", "in_a_process", "in_this_process", "kept", "kept_case", "problems"]
+
+LONGEST_SENTENCE = 2_000
+_RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200e\u200f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of a case: code -1 no end, -2 or a signal a dead process.
+
+    left      what is in the folder for temporary files afterwards
+    written   outputs that exist afterwards
+    """
+
+    code: int
+    output: str
+    errors: str
+    seconds: float
+    left: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    alone: bool = False
+
+
+def problems(asked: Case, ran: Ran) -> list[str]:
+    """What does not hold."""
+    said = []
+    if ran.code not in asked.codes:
+        last = ran.errors.strip().splitlines()[-1:] or [""]
+        said.append(f"exit code {ran.code}: {last[0][:300]}")
+    if "Traceback" in ran.errors or "Fatal Python error" in ran.errors:
+        said.append("a traceback")
+    if ran.code == 2:
+        if not ran.errors.strip():
+            said.append("no sentence")
+        if len(ran.errors) > LONGEST_SENTENCE:
+            said.append(f"a message of {len(ran.errors)} characters")
+        if ran.written:
+            said.append(f"written although the input was refused: {ran.written}")
+    if MARK in ran.errors or MARK in ran.output:
+        said.append("somebody's id was printed")
+    if _RAW.search(ran.errors.replace("\n", "")) or _RAW.search(ran.output.replace("\n", "")):
+        said.append("a control character was printed")
+    if ran.left:
+        said.append(f"left behind: {ran.left}")
+    if ran.code in (0, 1, 3) and "--json" in asked.command:
+        said += _document_problems(asked, ran.output)
+    return said
+
+
+def _document_problems(asked: Case, output: str) -> list[str]:
+    def refused(word: str) -> Any:
+        raise ValueError(f"{word} is no JSON")
+
+    try:
+        document = json.loads(output, parse_constant=refused)
+    except ValueError as problem:
+        return [f"not one JSON document: {problem}"]
+    facts = document.get("input")
+    if not isinstance(facts, dict) or facts.get("rows") is None or "dropped" not in facts:
+        return []
+    used = facts.get("events", facts["rows"] - sum(facts["dropped"].values()))
+    said = []
+    if facts["rows"] != used + sum(facts["dropped"].values()):
+        said.append(f"{facts['rows']} rows, {used} used, {facts['dropped']} refused")
+    if asked.rows is not None and facts["rows"] != asked.rows:
+        said.append(f"{asked.rows} rows were given, {facts['rows']} accounted for")
+    return said
+
+
+def in_this_process(asked: Case, folder: Path) -> Ran:
+    """Run a case here, output caught; whatever escapes the program's own handling is told as a traceback."""
+    from entropie.cli.main import run
+
+    _laid_out(asked, folder)
+    os.chdir(folder)
+    temporary = _temporary(folder)
+    tempfile.tempdir = str(temporary)
+    output, errors, begun = _Text(), _Text(), time.monotonic()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        try:
+            code = run(asked.command)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        except BaseException as problem:
+            code = 70
+            errors.write(f"Traceback: {type(problem).__name__}: {problem}")
+    seconds = time.monotonic() - begun
+    return Ran(code, output.text(), errors.text(), seconds, _inside(temporary), _written(asked, folder))
+
+
+def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
+    """Run a case as a user does."""
+    _laid_out(asked, folder)
+    temporary = _temporary(folder)
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+    words = [word.replace("\x00", "").encode("utf-8", "surrogateescape") for word in asked.command]
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "entropie", *words],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return Ran(-1, "", "no end", seconds, alone=True)
+    texts = [data.decode("utf-8", "replace") for data in (done.stdout, done.stderr)]
+    spent = time.monotonic() - begun
+    return Ran(done.returncode, *texts, spent, _inside(temporary), _written(asked, folder), alone=True)
+
+
+class _Text(io.TextIOWrapper):
+    """A stream that keeps what is written, bytes or text."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
+
+    def text(self) -> str:
+        """All of it."""
+        self.flush()
+        data: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
+        return data.decode("utf-8", "replace")
+
+
+def _laid_out(asked: Case, folder: Path) -> None:
+    for name, data in asked.files.items():
+        (folder / name).write_bytes(data)
+
+
+def _temporary(folder: Path) -> Path:
+    (folder / "tmp").mkdir()
+    return folder / "tmp"
+
+
+def _inside(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(str(path.relative_to(folder)) for path in folder.rglob("*")))
+
+
+def _written(asked: Case, folder: Path) -> tuple[str, ...]:
+    """Everything beside the inputs; an empty folder is nothing."""
+    return tuple(
+        sorted(
+            str(path.relative_to(folder))
+            for path in folder.rglob("*")
+            if path.is_file() and path.parent.name != "tmp" and str(path.relative_to(folder)) not in asked.files
+        )
+    )
+
+
+def kept(asked: Case, folder: Path, name: str) -> Path:
+    """Write a case down, to be run again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    files = {name: base64.b64encode(data).decode() for name, data in asked.files.items()}
+    document = {
+        "target": asked.target,
+        "command": asked.command,
+        "codes": sorted(asked.codes),
+        "rows": asked.rows,
+        "files": files,
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    return path
+
+
+def kept_case(path: Path) -> Case:
+    """Read it again."""
+    document = json.loads(path.read_text())
+    files = {name: base64.b64decode(text) for name, text in document["files"].items()}
+    return Case(document["target"], document["command"], files, frozenset(document["codes"]), document["rows"])

@@ -1,0 +1,222 @@
+"""Damaged and hostile inputs for every command, thousands of them; what must hold of each is in `problems`.
+
+    scripts/fuzz                             200 cases of every target
+    scripts/fuzz --cases 10000 assess        so many of one
+    scripts/fuzz --seconds 600 --seed 7      as many as fit, drawn anew
+    scripts/fuzz --replay FILE               one kept case again
+
+Most cases run inside two workers, one in fifty in a process of its own. A case that fails is kept under out/fuzz as a
+file that `--replay` and, moved to tests/fuzz/corpus, the tests run again. Exit code 1 where a case failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from cases import TARGETS, Case, case
+from ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
+
+CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 60.0
+ALONE_EVERY = 50
+ROOT = Path(__file__).parent.parent.parent
+
+
+@dataclass
+class Tally:
+    """What became of the cases of one target."""
+
+    codes: Counter[int] = field(default_factory=Counter)
+    alone: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+
+def main() -> int:
+    """Run the cases and print the table."""
+    options = _options()
+    if options.replay:
+        return _replay(options.replay)
+    targets = options.target or list(TARGETS)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _make_material(folder / "material")
+        limit = options.cases if options.cases or options.seconds else CASES
+        numbers = itertools.count() if limit is None else range(limit)
+        todo = ((target, number) for number in numbers for target in targets)
+        tallies = _run(todo, folder, options.seed, options.seconds)
+    print("| target | cases | in a process of their own | exit codes | failed | seconds |\n|---|---|---|---|---|---|")
+    for target, tally in tallies.items():
+        codes = ", ".join(f"{code}: {count}" for code, count in sorted(tally.codes.items()))
+        cases = sum(tally.codes.values())
+        print(f"| {target} | {cases:,} | {tally.alone} | {codes} | {tally.failed} | {tally.seconds:.0f} |")
+    failed = sum(tally.failed for tally in tallies.values())
+    print(f"\n{sum(sum(tally.codes.values()) for tally in tallies.values()):,} cases, {failed} failed.")
+    return 1 if failed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", description="Damaged and hostile inputs for every command.")
+    parser.add_argument("target", nargs="*", choices=[[], *TARGETS], help="what to try [all]")
+    parser.add_argument("--cases", type=int, help=f"cases of each target [{CASES}, or as many as fit]")
+    parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--seed", type=int, default=0, help="draws other cases [0]")
+    parser.add_argument("--replay", type=Path, help="run one kept case again")
+    return parser.parse_args()
+
+
+def _replay(path: Path) -> int:
+    again = kept_case(path)
+    with tempfile.TemporaryDirectory() as name:
+        ran = in_a_process(again, Path(name), SECONDS_PER_CASE)
+    print(ran.output + ran.errors)
+    for problem in (said := problems(again, ran)):
+        print(f"fuzz: {problem}", file=sys.stderr)
+    return 1 if said else 0
+
+
+def _make_material(folder: Path) -> None:
+    """Documents and reports by the program itself, to be damaged."""
+    folder.mkdir()
+    rows = [f"person-{person},place-{(person * event) % 7},{event}" for person in range(12) for event in range(8)]
+    (folder / "events.csv").write_text("user,item,time\n" + "\n".join(rows) + "\n")
+    commands = [
+        "assess events.csv --matcher visit --min-events 2 --profile ema --out . --quiet",
+        "obfuscate events.csv --column item --dictionary places.csv --mechanism rr --epsilon 3 --out reports.csv",
+    ]
+    program = [sys.executable, "-m", "entropie"]
+    for command in commands:
+        subprocess.run([*program, *command.split()], cwd=folder, check=False, capture_output=True, timeout=300)
+    job = subprocess.run(
+        [*program, *commands[0].split(), "--print-config"], cwd=folder, capture_output=True, timeout=300
+    )
+    (folder / "job.toml").write_bytes(job.stdout)
+
+
+def _run(todo: Iterator[tuple[str, int]], folder: Path, seed: int, seconds: float | None) -> dict[str, Tally]:
+    """Deal cases to workers until there are none or the time is over."""
+    tallies: dict[str, Tally] = {}
+    workers = [_Worker(folder / f"worker{number}") for number in range(WORKERS)]
+    begun = shown = time.monotonic()
+    idle, busy = list(workers), []
+    try:
+        while True:
+            while idle and (seconds is None or time.monotonic() - begun < seconds):
+                following = next(todo, None)
+                if following is None:
+                    break
+                idle[-1].begin(*following, seed)
+                busy.append(idle.pop())
+            if not busy:
+                return tallies
+            for worker in _ready(busy):
+                busy.remove(worker)
+                idle.append(worker)
+                _count(tallies, worker)
+            if time.monotonic() - shown > 20:
+                shown = time.monotonic()
+                done = sum(sum(tally.codes.values()) for tally in tallies.values())
+                print(f"fuzz: {done:,} cases, {shown - begun:.0f} s", file=sys.stderr, flush=True)
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def _ready(busy: list[_Worker]) -> list[_Worker]:
+    """Those who have an answer, have died, or have taken too long."""
+    wait([worker.connection for worker in busy], timeout=1.0)
+    return [worker for worker in busy if worker.finished()]
+
+
+def _count(tallies: dict[str, Tally], worker: _Worker) -> None:
+    asked, ran = worker.answer()
+    tally = tallies.setdefault(asked.target, Tally())
+    tally.codes[ran.code] += 1
+    tally.alone += ran.alone
+    tally.seconds += ran.seconds
+    said = problems(asked, ran)
+    if said:
+        tally.failed += 1
+        where = kept(asked, ROOT / "out" / "fuzz", worker.name)
+        print(f"fuzz: {where}: {'; '.join(said)}", file=sys.stderr, flush=True)
+
+
+class _Worker:
+    """A process that runs cases one by one; it is begun anew when a case ends it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, self.folder), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def begin(self, target: str, number: int, seed: int) -> None:
+        """Hand over a case."""
+        self.asked = (target, seed, number)
+        self.name = f"{target}-{seed}-{number}"
+        self.begun = time.monotonic()
+        self.connection.send((self.asked, number % ALONE_EVERY == ALONE_EVERY - 1))
+
+    def finished(self) -> bool:
+        """Whether there is anything to tell."""
+        return self.connection.poll() or not self.process.is_alive() or time.monotonic() - self.begun > SECONDS_PER_CASE
+
+    def answer(self) -> tuple[Case, Ran]:
+        """The case and what came of it; a worker that hangs or died is replaced."""
+        if self.connection.poll():
+            try:
+                told: tuple[Case, Ran] = self.connection.recv()
+                return told
+            except EOFError:
+                pass
+        seconds = time.monotonic() - self.begun
+        hung = self.process.is_alive()
+        self.stop()
+        code = -1 if hung else self.process.exitcode or -2
+        self._start()
+        os.chdir(self.folder)
+        return case(*self.asked), Ran(code, "", "no end" if hung else "the process died", seconds)
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def _work(connection: Connection, folder: Path) -> None:
+    os.chdir(folder)
+    while True:
+        try:
+            (target, seed, number), alone = connection.recv()
+        except EOFError:
+            return
+        asked = case(target, seed, number)
+        inside = folder / "case"
+        inside.mkdir()
+        ran = in_a_process(asked, inside, SECONDS_PER_CASE) if alone else in_this_process(asked, inside)
+        os.chdir(folder)
+        shutil.rmtree(inside, ignore_errors=True)
+        connection.send((asked, ran))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
