@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from cases import TARGETS, Case, case
-from ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
+from fuzz_cases import TARGETS, Case, case
+from fuzz_ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
 
 CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 60.0
 ALONE_EVERY = 50

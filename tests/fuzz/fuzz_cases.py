@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from nasty import MARK, NAMES, OPTION_VALUES, TEXTS, damaged_bytes, damaged_json
+from fuzz_nasty import MARK, NAMES, OPTION_VALUES, TEXTS, damaged_bytes, damaged_json
 
 __all__ = ["TARGETS", "Case", "case"]
 
@@ -123,7 +123,7 @@ def _column(rng: random.Random, texts: list[str]) -> Any:
         lambda: pa.array(numbers, pa.timestamp(rng.choice(("s", "ms", "us", "ns")), rng.choice((None, "UTC", "America/New_York")))),
         lambda: pa.array(numbers, pa.date32()), lambda: pa.array(numbers, pa.time32("s")), lambda: pa.array(numbers, pa.duration("s")),
         lambda: pa.array([rng.choice((None, text)) for text in texts]), lambda: pa.array([bytes([number]) * 4 for number in numbers], pa.binary(4)),
-        lambda: pa.array([2**62, -(2**62)] * (len(texts) // 2) + [0] * (len(texts) % 2), pa.timestamp("s")),
+        lambda: pa.array([2**62, -(2**62)] * (len(texts) // 2) + [0] * (len(texts) % 2), pa.timestamp("us")),
     ]  # fmt: skip
     return kinds[0]() if rng.random() < 0.6 else rng.choice(kinds)()
 

@@ -94,7 +94,7 @@ def damaged_json(rng: random.Random, document: Any) -> bytes:
         if kind == 0:
             del holder[key]
         elif kind == 1 and isinstance(holder, dict):
-            holder[rng.choice(("extra", "", "\ud800", "value", "schema", MARK))] = rng.choice(_WORDS)
+            holder[rng.choice(("extra", "", "\ud800", "value", "schema", "\u202e"))] = rng.choice(_WORDS)
         elif kind == 2:
             holder[key] = f"<<raw {len(marks)}>>"
             marks.append(rng.choice(_RAW))

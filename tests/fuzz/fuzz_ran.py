@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cases import Case
-from nasty import MARK
+from fuzz_cases import Case
+from fuzz_nasty import MARK
 
 __all__ = ["Ran", "in_a_process", "in_this_process", "kept", "kept_case", "problems"]
 
