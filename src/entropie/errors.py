@@ -46,9 +46,8 @@ def option(name: str) -> str:
 
 def shown(value: object, instead: str = "") -> str:
     """Mark a value from the data in a message: it is left out, and `instead` stands there, unless asked for."""
-    text = printable(value if isinstance(value, str) else repr(value))
-    cut = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
-    return f"\x04{cut}\x05{instead}\x06"
+    text = printable(_cut(value) if isinstance(value, str) else _brief(value))
+    return f"\x04{text}\x05{instead}\x06"
 
 
 def printable(text: str) -> str:
@@ -93,7 +92,7 @@ class InvalidParameter(EntropieError, ValueError):
     @classmethod
     def of(cls, name: str, rule: str, value: object) -> InvalidParameter:
         """Build the standard sentence: which parameter, what it must be, what it was."""
-        return cls(f"Parameter `{name}` must be {rule}, got {value!r} instead.")
+        return cls(f"Parameter `{name}` must be {rule}, got {_brief(value)} instead.")
 
 
 class InvalidInput(EntropieError, ValueError):
@@ -114,3 +113,15 @@ class Unreachable(EntropieError, ValueError):
 
 class OutputFailed(EntropieError, OSError):
     """A file could not be written: the disk is full, or nobody may write there."""
+
+
+def _brief(value: object) -> str:
+    """A value as Python writes it, cut where it is long."""
+    try:
+        return _cut(repr(value))
+    except ValueError:  # Python does not write out numbers of more than 4,300 digits
+        return "a number of thousands of digits"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

@@ -29,7 +29,7 @@ from pathlib import Path
 from fuzz_cases import TARGETS, Case, case
 from fuzz_ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
 
-CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 60.0
+CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 120.0
 ALONE_EVERY = 50
 ROOT = Path(__file__).parent.parent.parent
 
@@ -211,6 +211,7 @@ def _work(connection: Connection, folder: Path) -> None:
             return
         asked = case(target, seed, number)
         inside = folder / "case"
+        shutil.rmtree(inside, ignore_errors=True)  # of a case that ended another worker
         inside.mkdir()
         ran = in_a_process(asked, inside, SECONDS_PER_CASE) if alone else in_this_process(asked, inside)
         os.chdir(folder)

@@ -28,6 +28,7 @@ from entropie.words import percent as percent
 if TYPE_CHECKING:
     from entropie.measures.divergence import Divergence
 
+_LONG_WORD = re.compile(r"(\S{200})\S{200,}")
 _COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
 WIDTH = 80
 """Columns of a terminal that everything fits."""
@@ -61,9 +62,10 @@ def nobody_reads() -> bool:
 
 
 def complain(sentence: str) -> None:
-    """Print one sentence on standard error, where that can be written to."""
+    """Print one sentence on standard error, where that can be written to; no word of it fills the screen."""
+    brief = _LONG_WORD.sub(r"\1...", printable(sentence))
     try:
-        click.echo(f"entropie: {printable(sentence)}", err=True)
+        click.echo(f"entropie: {brief}", err=True)
     except OSError:
         _to_nowhere(sys.stderr)
 

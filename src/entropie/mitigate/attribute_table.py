@@ -134,8 +134,8 @@ def rule_of(text: str) -> tuple[str, BinRule]:
     if not (equals and column):
         raise _no_rule(text)
     try:
-        return column, rule_from(int(value) if value.lstrip("-").isdigit() else value)
-    except InvalidParameter:
+        return column, rule_from(int(value) if value.isascii() and value.lstrip("-").isdigit() else value)
+    except ValueError:  # no rule, or a number of thousands of digits
         raise _no_rule(text) from None
 
 
