@@ -14,9 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import entropie
+from entropie.data.prepare import prepare
 from entropie.data.simulation import simulate_file
+from entropie.engine.spark.assessment import SparkEngine
 from entropie.engine.spark.progress import watched
 from entropie.errors import EntropieError
+from entropie.plan.costs import price
+from entropie.plan.plan import Counts, Plan, plan_of, workers_of
+from entropie.plan.sizes import Data, Machines
+from entropie.request import Request
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,8 +158,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_cluster_finds_what_one_machine_finds(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_a_cluster_finds_what_one_machine_finds(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """And it runs the plan that is priced for these people."""
     drawn, options, cut = CASES[name]
+    ran: list[Plan] = []
+    execute = SparkEngine.execute
+    monkeypatch.setattr(SparkEngine, "execute", lambda self, plan: ran.append(plan) or execute(self, plan))
     path = written(tmp_path / "events", events_table(5, **drawn), files=3)
     expected = entropie.assess(path, replicates=REPLICATES, **options)
     remote = "at an address" in name  # read by Spark itself
@@ -161,6 +173,10 @@ def test_a_cluster_finds_what_one_machine_finds(spark: SparkSession, tmp_path: P
     assert_same(found, expected, *(("source", "sha256") if remote else ()))
     if remote:
         assert (found.input["source"], found.input["sha256"]) == (path.as_uri(), None)
+    job = Request.of(path, {"engine": "spark", **options, **cut})
+    counts = Counts.of(prepare(job).split)
+    priced = price(plan_of(job, counts, workers_of(job.run, 2)), Data(counts, 40, 1.0), Machines(2, 1))
+    assert ran == [priced.plan]
     if "drop out" in name:
         assert expected.split["dropped_users"] > 0
     if "weaker" in name:

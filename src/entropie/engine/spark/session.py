@@ -39,6 +39,8 @@ _MASTER = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|spark://.+:\d+|yarn|k8
 _OUR_ERROR = re.compile(
     r"^(?:entropie\.errors\.)(\w+): (.*?)(?=\n\s*(?:SQLSTATE|at )|\n\n|\Z)", re.MULTILINE | re.DOTALL
 )
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java passes arrays on and computes nothing: what it would spend on optimising itself is more than all of its work."""
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _BRIDGE_LOGGERS = ("py4j", "py4j.clientserver", "py4j.java_gateway")
 _PANDAS_WARNING = "PySpark does not yet fully support pandas"
@@ -95,6 +97,8 @@ def settings(master: str, cores: int | None = None, memory: str | None = None) -
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.master.rest.enabled": "false",
+        "spark.driver.defaultJavaOptions": _JAVA,
+        "spark.executor.defaultJavaOptions": _JAVA,
         "spark.io.encryption.enabled": "true",
         "spark.python.worker.reuse": "true",
         "spark.python.daemon.module": "entropie.engine.spark.daemon",
