@@ -160,7 +160,7 @@ def reading(tiny: str, path: str) -> dict[str, Any]:
         read = {"seconds": time.perf_counter() - begun, "core_seconds": core_seconds() - spent}
         people.release()
         spark.stop()
-    return {"fixed": fixed, "jobs": jobs, "read": read, "events": people.report.events}
+    return {"fixed": fixed, "jobs": jobs, "read": read, "events": people.facts["events"]}
 
 
 def reading_table(folder: Path, users: int) -> None:

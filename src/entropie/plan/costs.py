@@ -41,8 +41,8 @@ class Rates:
     """
 
     matchers: Mapping[str, MatcherRates] = field(default_factory=dict)  # instead of what a matcher says of itself
-    read_ns: float = 1_200.0  # per event
-    encode_ns: float = 1_800.0  # per event, counting people and weighing items included
+    read_ns: float = 700.0  # per event
+    encode_ns: float = 1_150.0  # per event, counting people and weighing items included
     entry_ns: float = 100.0  # per entry of a row made, moved and indexed
     result_ns: float = 1_000.0  # per target and user block, merged
     law_ns: float = 10e6  # per cell, merged

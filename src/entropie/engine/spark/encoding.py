@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entropie.data.events import Found, IngestReport, ingest_report
+from entropie.data.events import Found, ingest_report
 from entropie.data.files import combined_digest
 from entropie.data.filter import nobody_active
 from entropie.data.rejects import Rejects
@@ -64,7 +64,6 @@ class Ingested:
     users, events, domain_size   how many people, events and items there are in `people`
     timed         whether seconds are known
     partitions    how many partitions `people` has
-    report        what was read, before people were chosen
     facts         what was read and left out, as in assessment.json
     """
 
@@ -77,7 +76,6 @@ class Ingested:
     events: int
     timed: bool
     partitions: int
-    report: IngestReport
     facts: dict[str, Any]
     kept: Kept
 
@@ -152,9 +150,8 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         order_only=per_second is None,
         sha256=combined_digest(told[DIGEST]) if told[DIGEST] else None,
     )
-    report = ingest_report(opened.table, found, rejects, opened.choices, time)
     input_facts = {
-        **report.as_dict(),
+        **ingest_report(opened.table, found, rejects, opened.choices, time).as_dict(),
         "min_events": wanted.min_events,
         "dropped_users": found.users - active,
         "dropped_events": found.events - active_events,
@@ -171,7 +168,6 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         events=events[-1],
         timed=per_second is not None,
         partitions=blocks,
-        report=report,
         facts=input_facts,
         kept=kept,
     )

@@ -61,16 +61,6 @@ class Job:
         return self.plan.grid
 
     @property
-    def people(self) -> int:
-        """People who are attacked."""
-        return self.plan.people
-
-    @property
-    def single(self) -> bool:
-        """Whether no target has more than one event."""
-        return self.plan.single
-
-    @property
     def models(self) -> tuple[tuple[str, Training], ...]:
         """Who compares traces how after learning from what; an attack and its control share a model."""
         return tuple(dict.fromkeys((spec.matcher, spec.training) for spec in self.specs))
@@ -78,7 +68,8 @@ class Job:
     @property
     def pilot(self) -> int:
         """Targets whose place by content is below are the pilot's."""
-        return pilot_size(self.people) if needs_atoms(self.people, self.people) else 0
+        people = self.plan.people
+        return pilot_size(people) if needs_atoms(people, people) else 0
 
     def model_of(self, attack: int) -> int:
         """The model that an attack uses."""
@@ -90,12 +81,12 @@ class Job:
 
     def short(self, name: str) -> bool:
         """Whether every target has one event that the matcher scores by the visit vector alone."""
-        return self.single and matcher(name).first_by_visit
+        return self.plan.single and matcher(name).first_by_visit
 
     @property
     def max_values(self) -> int:
         """Values that a law keeps: chosen by the number of all people, not of a block."""
-        return law_size(self.people)
+        return law_size(self.plan.people)
 
 
 def attack_blocks(blocks: DataFrame, job: Job, progress: Progress) -> list[Attacked]:
@@ -343,5 +334,5 @@ def _measure_boxes(batches: Iterable[pa.RecordBatch], *, job: Job, scales: list[
     if boxes:
         attack, (law, seconds) = boxes[0].key, boxes[0].arrays
         found = outcome(scales[attack], [box.arrays[0] for box in boxes[1:]], law)
-        measures = measure_outcome(found, users=job.people, seed=job.seed, replicates=job.replicates)
+        measures = measure_outcome(found, users=job.plan.people, seed=job.seed, replicates=job.replicates)
         yield Box(attack, 0, 0, (measures, seconds))

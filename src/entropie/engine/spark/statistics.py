@@ -163,7 +163,6 @@ def _people_of_blocks(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, bou
 class Populations:
     """What every model knows of everybody, but the arrays: those are the facts of a block's own items."""
 
-    users: int
     known: Mapping[Model, Population]
 
     def of(self, model: Model, block: Block) -> Population:
@@ -184,7 +183,7 @@ class Populations:
     def settled(self, settings: Mapping[Model, Any]) -> Populations:
         """The same with what a pass has settled."""
         known = {model: replace(self.known[model], settings=settled) for model, settled in settings.items()}
-        return replace(self, known={**self.known, **known})
+        return Populations({**self.known, **known})
 
 
 def populations(
@@ -213,7 +212,7 @@ def begun(
         model: Population(people, timed, usual, none, none, holders[model[1]], events[model[1]])
         for model in dict.fromkeys(wanted)
     }
-    return Populations(people, known)
+    return Populations(known)
 
 
 def _part_boxes(
