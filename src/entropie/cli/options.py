@@ -74,11 +74,7 @@ class Grouped(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help groups options by question. Each also takes --debug, which the main help explains."""
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Every parameter that it takes."""
-        return [*super().get_params(ctx), click.Option(["--debug"], is_flag=True, expose_value=False, hidden=True)]
+    """A command whose help groups options by question."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one list of options per question."""

@@ -81,7 +81,7 @@ class Unpacked:
 
     def __init__(self, file: HashedFile, packing: str | None) -> None:
         self._file = file
-        self._packed = None if packing is None else pa.OSFile(str(file.path))
+        self._packed = None if packing is None else pa.OSFile(os.fsencode(file.path))
         self._stream = None if packing is None else pa.CompressedInputStream(self._packed, packing)
 
     def read(self, size: int) -> bytes:

@@ -153,7 +153,7 @@ def _usable(
 def _open_text(path: Path) -> IO[str]:
     """Open a text, packed or not, as every table is opened."""
     packing = InputFile(path).packing
-    plain = pa.OSFile(str(path))
+    plain = pa.OSFile(os.fsencode(path))
     stream = plain if packing is None else pa.CompressedInputStream(plain, packing)
     return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
