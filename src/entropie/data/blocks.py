@@ -16,7 +16,7 @@ import numpy as np
 from entropie.data.dialect import Dialect
 from entropie.errors import InvalidInput
 
-__all__ = ["LINE_LIMIT_BYTES", "ONE_BYTE", "UNREADABLE", "Block", "ahead", "clean", "row_blocks"]
+__all__ = ["LINE_LIMIT_BYTES", "ONE_BYTE", "UNREADABLE", "Block", "ahead", "clean", "exact_rows", "row_blocks"]
 
 # A line longer than this is no row; with it memory stays bounded whatever a packed file unfolds to.
 LINE_LIMIT_BYTES = 1 << 22
@@ -32,7 +32,10 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some whole rows: their text, the number of the line they begin with, how many lines and rows they are."""
+    """Some whole rows: their text, the number of the line they begin with, how many lines and rows they are.
+
+    Blank lines may be among the rows: whoever finds another number asks for `exact_rows`.
+    """
 
     data: bytes
     first_line: int
@@ -119,10 +122,19 @@ def _without_lines(data: bytes, lines: int) -> tuple[bytes, int]:
 
 def _cut(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -> _Cut:
     """Where the last whole row ends, and how many lines and rows there are up to it."""
-    if b"\r" not in data and b"\n\n" not in data and data[:1] != b"\n" and not (dialect.quoted and b'"' in data):
+    if b"\r" not in data and not (dialect.quoted and b'"' in data):  # blank lines, if any, count as rows here
         end = len(data) if final else data.rfind(b"\n") + 1
         lines = data.count(b"\n", 0, end)
         return _Cut(end, lines, lines + (final and end > 0 and data[end - 1] != 0x0A))
+    return _scanned(data, dialect, final, name, line)
+
+
+def exact_rows(block: Block, dialect: Dialect, name: str) -> int:
+    """The rows of a block without its blank lines."""
+    return _scanned(block.data, dialect, True, name, block.first_line).rows
+
+
+def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -> _Cut:
     from entropie.kernels.lines import ENDLESS, MISPLACED, UNCLOSED, scan_rows
 
     view = np.frombuffer(data, np.uint8)

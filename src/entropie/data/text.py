@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from entropie.data.blocks import ONE_BYTE, Block, ahead, clean, row_blocks
+from entropie.data.blocks import ONE_BYTE, Block, ahead, clean, exact_rows, row_blocks
 from entropie.data.dialect import Dialect
 from entropie.data.files import HashedFile, InputFile, Unpacked
 from entropie.data.rejects import Rejects
@@ -75,11 +75,11 @@ class _Parser:
 
     def parse(self, block: Block) -> _Parsed:
         """Cut one block, in this thread."""
-        refused: list[tuple[str, str, str]] = []
+        refused: list[tuple[str, int, str]] = []
 
         def skip(row: pa_csv.InvalidRow) -> str:
             reason = "too few fields" if row.actual_columns < row.expected_columns else "too many fields"
-            refused.append((reason, block.place(row.number), row.text[:60]))
+            refused.append((reason, row.number, row.text[:60]))
             return "skip"
 
         data = clean(block.data)
@@ -105,13 +105,19 @@ class _Parser:
             table = table.cast(pa.schema(self._types.items()))
         arrays = [column.combine_chunks() for column in table.columns]
         batch = pa.RecordBatch.from_arrays(arrays, names=self._columns)
-        return _Parsed(batch, refused, block.rows)
+        if block.rows != batch.num_rows + len(refused):
+            block = self._exact(block)
+        return _Parsed(batch, [(reason, block.place(row), text) for reason, row, text in refused], block.rows)
+
+    def _exact(self, block: Block) -> Block:
+        return replace(block, rows=exact_rows(block, self.dialect, self._name))
 
     def _unreadable(self, text: str, block: Block) -> InvalidInput:
         found = _NO_NUMBER.search(text)
         if found is None:
             return InvalidInput(f"{self._name} cannot be read near line {block.first_line:,}{shown(f' ({text})')}.")
         column = self.dialect.columns[int(found[1])]
+        block = self._exact(block)
         return InvalidInput(
             f"Column `{column}` of {self._name} holds a value {block.place(int(found[2]))} that is no {found[3]}, as "
             f"those before are{shown(f' ({text})')}; make the column one kind."
