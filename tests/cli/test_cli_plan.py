@@ -102,7 +102,7 @@ def test_the_control_doubles_the_attacks(entropie):
         (["--users", "5", "--items", "5", "--executors", "2"], "Give either --events or --events-per-user, not both and not neither."),
         (["--users", "1", "--events", "9", "--items", "5", "--executors", "2"], "Option --users must be a whole number from 2 to 1000000000000000000, got 1 instead."),
         (["--users", "5", "--events", "9", "--items", "5", "--executors", "2"], "Option --events must be at least two for each of the 5 people, got 9 instead."),
-        (["--users", "5", "--events-per-user", "nan", "--items", "5", "--executors", "2"], "Option --events-per-user must be a number of at least 2, got nan instead."),
+        (["--users", "5", "--events-per-user", "nan", "--items", "5", "--executors", "2"], "Option --events-per-user must be a number from 2 to 1e+12, got nan instead."),
         ([*SIZES, "--executors", "2", "--distinct", "0"], "Option --distinct must be a share above 0 and at most 1, got 0.0 instead."),
         ([*SIZES, "--executors", "2", "--people-per-event", "5", "--zipf", "1"], "Give --people-per-event or --zipf, not both: the second is there to guess the first."),
         ([*SIZES, "--executors", "2", "--throughput", "0"], "Option --throughput must be a positive number of MB per second, got 0.0 instead."),
