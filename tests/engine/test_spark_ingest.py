@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_process import Frame, Session, here
+from numpy.typing import NDArray
 
 from entropie.data.events import open_events, read_events, recognise_times
 from entropie.data.prepare import selected
 from entropie.engine.spark import encoding, reading
-from entropie.engine.spark.boxes import Boxing, received
+from entropie.engine.spark.boxes import Box, Boxing, received
 from entropie.engine.spark.encoding import Ingested, ingest
-from entropie.engine.spark.people import dealt
+from entropie.engine.spark.people import ACCOUNT, dealt
 from entropie.engine.spark.plans import Kept
-from entropie.engine.spark.reading import Rows, open_rows
+from entropie.engine.spark.reading import Account, Rows, open_rows
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.request import People, Request, Run, Source
 
@@ -293,19 +294,13 @@ def test_rows_that_share_a_number_go_by_their_item(timed: bool, here: Session) -
     expected = local(pa.table(columns).take(pa.array(order)))
     opened = open_events(Source(pa.table(columns)))
     ticks = time if timed else np.zeros(0, np.int64)
-    tasks = [
-        Boxing(
-            lambda _, some=some: dealt(
-                user.take(pa.array(some)),
-                item.take(pa.array(some)),
-                ticks[some] if timed else ticks,
-                place[some],
-                3,
-                (),
-            )
-        )(iter([]))
-        for some in np.array_split(rng.permutation(count), 4)
-    ]
+
+    def boxes(some: NDArray[np.int64]) -> Iterator[Box]:
+        ids = (column.take(pa.array(some)) for column in (user, item))
+        yield from dealt(*ids, ticks[some] if timed else ticks, place[some], 3, ())
+        yield Box(0, ACCOUNT, 0, (Account(some.size, [], {}, {}),))
+
+    tasks = [Boxing(lambda _, some=some: boxes(some))(iter([])) for some in np.array_split(rng.permutation(count), 4)]
     found_time = recognise_times(opened.table, opened.chosen, iter([pa.record_batch(columns)]))[0]
     rows = Rows(opened, found_time, Frame([list(task) for task in tasks], here), 3)  # type: ignore[arg-type]
     found = collected(
