@@ -28,7 +28,7 @@ def test_values_are_shown_only_when_asked_for(tmp_path: Path, capsys: pytest.Cap
     assert "Jane" not in capsys.readouterr().err
     for words in (["--show-values", "assess", str(path)], ["assess", str(path), "--show-values"]):
         assert run([*words, "--out", str(tmp_path)]) == 2
-        assert "(first: 'Jane Doe SSN 078-05-1120')" in capsys.readouterr().err
+        assert "first in line 2 ('Jane Doe SSN 078-05-1120')" in capsys.readouterr().err
 
 
 def test_a_first_row_taken_for_names_is_not_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

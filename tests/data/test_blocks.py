@@ -139,7 +139,7 @@ def test_lines_that_do_not_fit_are_named_by_their_number(tmp_path: Path) -> None
     _, rejects = read_all(path, COMMA)
     assert (
         str(InvalidInput(rejects.summary()))
-        == "too few fields: 1, first in line 2, too many fields: 1, first in line 3"
+        == "too few fields: 1, first in line 2, expected 2; too many fields: 1, first in line 3, expected 2"
     )
     assert "'d,e,f'" in InvalidInput(rejects.summary()).with_values()
     path.write_text("a,b\n\nc\n")

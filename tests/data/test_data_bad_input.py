@@ -144,7 +144,7 @@ def test_ratings_that_are_none() -> None:
 
 def test_text_that_is_no_time(write: Callable[..., Path]) -> None:
     text = message(write(b"user,item,time\na,b,yesterday\n"))
-    assert "holds no time that can be read; expected seconds" in text
+    assert "holds no time that can be read, first in line 2; expected seconds" in text
     assert "`time=`" in text
 
 
@@ -152,7 +152,10 @@ def test_nan_times_count_as_dirty() -> None:
     table = pa.table(
         {"user": [1] * 100, "item": [2] * 100, "time": [float("nan")] * 2 + [1.5e9 + n for n in range(98)]}
     )
-    assert "2 of 100 rows of the table (2.00%) cannot be used (NaN time: 2)" in message(table)
+    assert (
+        "2 of 100 rows of the table (2.00%) cannot be used (NaN time: 2, first in row 1, column `time`, expected a number)"
+        in message(table)
+    )
     report = read(table, max_dirty_share=0.02).report
     assert (report.events, report.dropped) == (98, {"NaN time": 2})
 
@@ -269,7 +272,8 @@ def test_utf16(write: Callable[..., Path]) -> None:
 def test_not_utf8(write: Callable[..., Path]) -> None:
     path = write("user,item\nAnaïs,café\nBob,pub\n".encode("latin-1"))
     assert message(path) == (
-        f"1 of 2 rows of {path} (50.00%) cannot be used (not UTF-8: 1), more than the limit of 1.00%; convert it to "
+        f"1 of 2 rows of {path} (50.00%) cannot be used (not UTF-8: 1, first in line 2, column `user` or `item`, "
+        "expected UTF-8), more than the limit of 1.00%; convert it to "
         "UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`), or raise `max_dirty_share=`."
     )
     assert read(path, max_dirty_share=0.5).user_ids.to_pylist() == ["Bob"]
@@ -379,3 +383,51 @@ def test_whatever_the_bytes_an_answer_or_a_sentence(tmp_path: Path, content: byt
     except EntropieError:
         return
     assert events.traces.events == events.report.rows - sum(events.report.dropped.values())
+
+
+DAY = ["2012-04-03 18:00:07"]
+
+
+def test_a_refusal_names_column_row_and_what_was_expected(tmp_path: Path) -> None:
+    """The line of a text, the row of a table; in which file where there are several."""
+    rows = pa.table({"who": ["a", "b", None, "d", "e"], "what": list("vwxyz"), "when": [*(3 * DAY), "noon", "soon"]})
+    roles = {"user": "who", "item": "what", "time": "when"}
+    time, user = "column `when`, expected ISO 8601", "column `who`, expected an id"
+    said = "unreadable time: 2, first in {} {}, {}; missing user: 1, first in {} {}, {}"
+    text, parts = tmp_path / "t.csv", tmp_path / "parts"
+    text.write_bytes(("who,what,when\n" + _lines(rows)).encode())
+    assert said.format("line", 5, time, "line", 4, user) in message(text, **roles)
+    assert said.format("row", 4, time, "row", 3, user) in message(rows, **roles)
+    text.write_bytes(("who,what,when\n\n" + _lines(rows)).encode())
+    assert said.format("or after line", 5, time, "or after line", 4, user) in message(text, **roles)
+    parts.mkdir()
+    pq.write_table(rows.slice(0, 2), parts / "1.parquet")
+    pq.write_table(rows.slice(2), parts / "2.parquet", row_group_size=1)
+    there = " of 2.parquet"
+    assert said.format("row", f"2{there}", time, "row", f"1{there}", user) in message(parts, **roles)
+
+
+def _lines(rows: pa.Table) -> str:
+    return "".join(",".join(value or "" for value in row.values()) + "\n" for row in rows.to_pylist())
+
+
+def test_times_that_cannot_be_read_name_the_first(write: Callable[..., Path]) -> None:
+    table = pa.table({"user": list("abc"), "item": list("abc"), "time": [None, " ", "noon"]})
+    assert "holds no time that can be read, first in row 3; expected" in message(table)
+    assert "holds no time that can be read, first in line 4; expected" in message(
+        write(b"user,item,time\na,b,\na,b, \na,b,noon\n")
+    )
+
+
+def test_ratings_name_their_column(write: Callable[..., Path]) -> None:
+    path = write(b"user,item,stars\na,b,5\na,c,good\n")
+    said = message(path, min_rating=4, rating="stars")
+    assert "unreadable rating: 1, first in line 3, column `stars`, expected a number" in said
+    said = message(path, min_rating=9, rating="stars", max_dirty_share=1.0)
+    assert "rating below the minimum: 1, first in line 2, column `stars`, expected at least 9" in said
+
+
+def test_a_place_in_a_late_block_is_exact(write: Callable[..., Path]) -> None:
+    lines = 300_000
+    path = write(b"user,item,time\n" + b"a,b,1600000000\n" * lines + b"a,,1600000000\n")
+    assert f"missing item: 1, first in line {lines + 2:,}, column `item`" in message(path, max_dirty_share=0.0)

@@ -98,9 +98,9 @@ def test_kept_columns_have_the_types_they_look_like(tmp_path: Path) -> None:
     [
         (b"", "is empty; a table needs a header and at least one row"),
         (b"a,b\n", "has no rows; at least one is needed"),
-        (b"a,b\n1,2\n3\n", "has a row with too few fields in line 3; mend it"),
+        (b"a,b\n1,2\n3\n", "has a row with too few fields in line 3, expected 2; mend it"),
         (b"a,b\n1,2\n3,4,5\n", "has a row with too many fields"),
-        (b"a,b\n\xff,2\n", "Column `a` of .* holds text that is not UTF-8"),
+        (b"a,b\n\xff,2\n", "Column `a` of .* holds text that is not UTF-8, first in line 2; save"),
         (b"a,a\n1,2\n", "Column `a` appears more than once in .*; give it one name"),
         (b"b,c\n1,2\n", "Column `a` is missing from .*; found: b, c"),
         (bz2.compress(b"a,b\n1,2\n")[:-9], "bz2 stream"),

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from entropie.data.events import open_events, read_events, recognise_times
 from entropie.data.prepare import selected
+from entropie.data.rejects import Rejects
 from entropie.engine.spark import encoding, reading
 from entropie.engine.spark.boxes import Box, Boxing, received
 from entropie.engine.spark.encoding import Ingested, ingest
@@ -298,10 +299,10 @@ def test_rows_that_share_a_number_go_by_their_item(timed: bool, here: Session) -
     def boxes(some: NDArray[np.int64]) -> Iterator[Box]:
         ids = (column.take(pa.array(some)) for column in (user, item))
         yield from dealt(*ids, ticks[some] if timed else ticks, place[some], 3, ())
-        yield Box(0, ACCOUNT, 0, (Account(some.size, [], {}, {}),))
+        yield Box(0, ACCOUNT, 0, (Account(some.size, {}, {}, {}, {}),))
 
     tasks = [Boxing(lambda _, some=some: boxes(some))(iter([])) for some in np.array_split(rng.permutation(count), 4)]
-    found_time = recognise_times(opened.table, opened.chosen, iter([pa.record_batch(columns)]))[0]
+    found_time = recognise_times(opened.table, opened.chosen, iter([pa.record_batch(columns)]), Rejects("it"))[0]
     rows = Rows(opened, found_time, Frame([list(task) for task in tasks], here), 3)  # type: ignore[arg-type]
     found = collected(
         encoding._ingested(rows, Request(Source(), People(0), run=Run(engine="spark", partitions=2)), Kept())
@@ -322,6 +323,19 @@ def test_a_hopeless_file_is_given_up_on_as_on_one_machine(here: Session, tmp_pat
     kind, said = failure(lambda: spread(here, path, max_dirty_share=1.0))
     assert (kind, said) == failure(lambda: local(path, max_dirty_share=1.0))
     assert "More than half" in said
+
+
+def test_a_refusal_names_the_same_first_row_as_on_one_machine(here: Session, tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    for number in range(3):
+        times = ["1600000000"] * 5 + (["noon"] if number else ["1600000000"])
+        table = pa.table({"user": list("abcdef"), "item": [*"xyz", None, *"xy"], "time": times})
+        pq.write_table(table, folder / f"{number}.parquet", row_group_size=2)
+    failed = failure(lambda: spread(here, folder))
+    assert failed == failure(lambda: local(folder))
+    assert "missing item: 3, first in row 4 of 0.parquet, column `item`, expected an id" in failed[1]
+    assert "unreadable time: 2, first in row 6 of 1.parquet, column `time`, expected a whole number" in failed[1]
 
 
 @pytest.mark.slow

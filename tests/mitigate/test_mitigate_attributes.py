@@ -445,13 +445,16 @@ def test_bad_input_is_said_in_a_sentence(tmp_path):
     with pytest.raises(InvalidInput, match="is empty; a table needs a header"):
         attributes(tmp_path / "empty.csv", columns=["a"])
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n3\n4,5\n")
-    with pytest.raises(InvalidInput, match=r"1 of 3 rows of .* do not fit its header"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"1 of 3 rows of .* do not fit its header \(too few fields: 1, first in line 3, expected 2\)",
+    ):
         attributes(tmp_path / "ragged.csv", columns=["a"])
     (tmp_path / "twice.csv").write_text("a,a\n1,2\n3,4\n")
     with pytest.raises(InvalidInput, match="appears more than once"):
         attributes(tmp_path / "twice.csv", columns=["a"])
     (tmp_path / "latin.csv").write_bytes(b"a,b\nM\xfcller,1\nx,2\n")
-    with pytest.raises(InvalidInput, match="save it as UTF-8"):
+    with pytest.raises(InvalidInput, match=r"Column `a` of .* not UTF-8, first in line 2; save it as UTF-8"):
         attributes(tmp_path / "latin.csv", columns=["a"])
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInput, match="cannot be read"):

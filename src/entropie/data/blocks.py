@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from entropie.data.dialect import Dialect
+from entropie.data.rejects import Place
 from entropie.errors import InvalidInput
 
 __all__ = ["LINE_LIMIT_BYTES", "ONE_BYTE", "UNREADABLE", "Block", "ahead", "clean", "exact_rows", "row_blocks"]
@@ -42,9 +43,10 @@ class Block:
     lines: int
     rows: int
 
-    def place(self, row: int) -> str:
-        """Where a row is, counted from 1; blank lines and breaks inside fields may push it down."""
-        return f"{'in' if self.lines <= self.rows else 'in or after'} line {self.first_line + row - 1:,}"
+    @property
+    def place(self) -> Place:
+        """Where the rows are; blank lines and breaks inside fields may push them down."""
+        return Place(self.first_line, "line", self.lines <= self.rows)
 
 
 def row_blocks(read: Callable[[int], bytes], dialect: Dialect, name: str) -> Iterator[Block]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropie.atomic import replacing
-from entropie.data.arrow import masked, one_of
+from entropie.data.arrow import masked, one_of, truths_of
 from entropie.data.blocks import UNREADABLE
 from entropie.data.budget import Budget
 from entropie.data.rejects import Rejects
@@ -26,6 +26,7 @@ from entropie.errors import InvalidInput, option, shown
 from entropie.progress import Progress, silent
 from entropie.spreadsheet import cells_as_written, safe_cell, safe_cells
 
+_WHOLE = r"^\s*[+-]?\d+\s*$"
 _COPIES = 4  # of names, while they are sorted and looked up
 
 
@@ -50,7 +51,7 @@ def read_columns(
                 _as_text(name, column, table.name) if name in texts else _plain(column)
                 for name, column in zip(columns, batch.columns, strict=True)
             ]
-            yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), table.name)
+            yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), rejects)
     rejects.check_complete(rows)
     if rows == 0:
         raise InvalidInput(f"{table.name} has no rows; at least one is needed.")
@@ -78,13 +79,17 @@ def _as_text(name: str, column: Any, table: str) -> Any:
         ) from None
 
 
-def checked_texts(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
-    """The same columns, with nothing in place of empty texts; refuses text that is not UTF-8."""
+def checked_texts(batch: pa.RecordBatch, rejects: Rejects) -> pa.RecordBatch:
+    """The columns of the batch accepted last with nothing in place of empty texts; refuses text that is not UTF-8."""
     arrays = list(batch.columns)
     for place, (name, column) in enumerate(zip(batch.schema.names, arrays, strict=True)):
         if pa.types.is_string(column.type):
-            if pc.any(pc.match_substring(column, UNREADABLE)).as_py():
-                raise InvalidInput(f"Column `{name}` of {table} holds text that is not UTF-8; save it as UTF-8.")
+            unreadable = truths_of(pc.match_substring(column, UNREADABLE))
+            if unreadable.any():
+                raise InvalidInput(
+                    f"Column `{name}` of {rejects.name} holds text that is not UTF-8, first "
+                    f"{rejects.place_in_batch(int(np.argmax(unreadable)))}; save it as UTF-8."
+                )
             arrays[place] = masked(column, ~one_of(column, ("",)))
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
@@ -94,8 +99,8 @@ def codes_of(column: Any, name: str, domain_size: int, first_row: int) -> NDArra
     _no_blank(column, name, first_row)
     if not pa.types.is_integer(column.type):
         raise InvalidInput(
-            f"Column `{name}` must hold item codes (whole numbers from 0 to {domain_size - 1}), "
-            f"it holds {column.type}; give item names with {option('dictionary')}."
+            f"Column `{name}` must hold item codes (whole numbers from 0 to {domain_size - 1}), it holds "
+            f"{column.type}{_first_other(column, first_row)}; give item names with {option('dictionary')}."
         )
     values = column.to_numpy(zero_copy_only=False)
     outside = (values < 0) | (values >= domain_size) if values.dtype.kind == "i" else values >= domain_size
@@ -106,6 +111,14 @@ def codes_of(column: Any, name: str, domain_size: int, first_row: int) -> NDArra
             f"{shown(f' ({values[row]})')}."
         )
     return np.asarray(values.astype(np.uint64, copy=False))
+
+
+def _first_other(column: Any, first_row: int) -> str:
+    """Where a column of text first holds something else than a whole number."""
+    if not pa.types.is_string(column.type):
+        return ""
+    other = ~truths_of(pc.match_substring_regex(column, _WHOLE))
+    return f", first in row {first_row + int(np.argmax(other))}" if other.any() else ""
 
 
 def _no_blank(column: Any, name: str, first_row: int) -> None:
@@ -148,7 +161,8 @@ class Dictionary:
         try:
             codes = pc.cast(table["code"], pa.int64()).to_numpy()
         except pa.ArrowInvalid:
-            raise InvalidInput(f"Column `code` of {path.name} must hold whole numbers.") from None
+            where = _first_other(table["code"].combine_chunks(), 1)
+            raise InvalidInput(f"Column `code` of {path.name} must hold whole numbers{where}.") from None
         if not np.array_equal(np.sort(codes), np.arange(len(codes))):
             raise InvalidInput(f"Column `code` of {path.name} must hold every code from 0 to {len(codes) - 1} once.")
         names = table["item"].combine_chunks().take(pa.array(np.argsort(codes)))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from entropie.data.arrow import absent_in, masked, values_of
 from entropie.data.classify import classify_rows
 from entropie.data.rejects import Rejects
-from entropie.data.rules import Rules, settle
+from entropie.data.rules import Rules, settle, tally
 from entropie.errors import InvalidInput
 from entropie.progress import Progress
 from entropie.request import Run
@@ -63,7 +63,7 @@ def _encode(
     counts: Counter[int] = Counter()
     for batch in _small(stream):
         verdicts = classify_rows(batch, rules)
-        counts.update({code: rows for code, rows in enumerate(np.bincount(verdicts.reasons).tolist()) if rows})
+        tally(verdicts.reasons, counts, rejects)
         if counts.total() >= NO_USER:
             raise InvalidInput(f"More than {NO_USER:,} rows cannot be numbered; read a sample of the users.")
         kept = verdicts.reasons == 0

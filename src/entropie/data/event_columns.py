@@ -56,7 +56,7 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     run.progress("read", 0.0)
     batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
     tapped = _Tapped(batches, len(chosen), rejects.budget)
-    time_format, stream = recognise_times(table, chosen, tapped)
+    time_format, stream = recognise_times(table, chosen, tapped, rejects)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
     places = np.arange(encoded.users.size, dtype=np.uint32)

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from entropie.data.arrow import from_numpy
+from entropie.data.arrow import absent_in, from_numpy, truths_of
 from entropie.data.encode import Encoded, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
@@ -118,7 +120,7 @@ def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
     rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
     stream = table.batches(chosen, rejects, run.progress)
-    time_format, stream = recognise_times(table, chosen, stream)
+    time_format, stream = recognise_times(table, chosen, stream, rejects)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
     run.progress("sort", 1.0)
@@ -152,7 +154,7 @@ class Opened:
     def rules(self, time: TimeFormat | None) -> Rules:
         """What decides whether a row counts."""
         missing = self.preset.missing_items if self.preset else ()
-        return Rules(time, self.min_rating, missing, self.max_dirty_share)
+        return Rules(time, self.min_rating, missing, self.max_dirty_share, {**self.chosen})
 
 
 def open_events(source: Source, table: Table | None = None) -> Opened:
@@ -243,7 +245,7 @@ def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None
 
 
 def recognise_times(
-    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch]
+    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch], rejects: Rejects
 ) -> tuple[TimeFormat | None, Iterator[pa.RecordBatch]]:
     """Recognise the times by the first batch that has any, without losing the batches looked at."""
     if "time" not in chosen:
@@ -253,12 +255,24 @@ def recognise_times(
         return TimeFormat("timestamp", ticks_per_second=unit), stream
     seen = []
     sample = pa.nulls(0, normal_schema(table, chosen).field("time").type)
+    before, first = 0, None
     for batch in stream:
         seen.append(batch)
         sample = batch.column("time").drop_null()[:_TIME_SAMPLE_ROWS]
+        if len(sample):
+            first = rejects.place(before + _first_filled(batch.column("time")))
         if len(sample) or len(seen) == 64:
             break
-    return find_time_format(sample, chosen["time"], table.name), itertools.chain(seen, stream)
+        before += batch.num_rows
+    return find_time_format(sample, chosen["time"], table.name, first), itertools.chain(seen, stream)
+
+
+def _first_filled(column: pa.Array) -> int:
+    """The first row that holds something, and not blanks only."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = column.view(pa.binary() if pa.types.is_string(column.type) else pa.large_binary())
+        return int(np.argmax(truths_of(pc.match_substring_regex(column, r"\S"))))
+    return int(np.argmax(~absent_in(column)))
 
 
 def _sorted_traces(

@@ -94,12 +94,15 @@ class GeolifeTable:
         """Turn points into entries to cells, given the cell of the point before."""
         cells = self._grid.cells(_floats(points.column("latitude")), _floats(points.column("longitude")))
         on_earth = cells >= 0
-        rejects.add_dirty("no place on Earth", int(np.count_nonzero(~on_earth)))
+        if not on_earth.all():
+            first = f"{rejects.place_in_batch(int(np.argmin(on_earth)))}, expected degrees of latitude and longitude"
+            rejects.add_dirty("no place on Earth", int(np.count_nonzero(~on_earth)), first)
         cells = cells[on_earth]
         entered = np.diff(cells, prepend=last) != 0
         rejects.excluded["same cell as the point before"] += int(np.count_nonzero(~entered))
         points = points.filter(pa.array(on_earth)).filter(pa.array(entered))
         rejects.accepted -= int(np.count_nonzero(~on_earth))
+        rejects.narrow(points.num_rows)
         times = pc.binary_join_element_wise(points.column("date"), points.column("time"), "T")
         users = pa.array([user] * len(times), pa.string())
         batch = pa.RecordBatch.from_arrays([users, pa.array(cells[entered]), times], names=list(self.columns))

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from entropie.data.budget import Budget
 from entropie.errors import InvalidInput, option
 
-__all__ = ["NOT_UTF8", "Rejects"]
+__all__ = ["NOT_UTF8", "Place", "Rejects"]
 
 NOT_UTF8 = "not UTF-8"  # the one reason with a remedy of its own
 
 # A file of nothing but bad lines must fail soon, however long it is.
 _GIVE_UP_AFTER = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the rows of a batch are: the number of the first, in lines of a text or rows of a table, and the file."""
+
+    first: int
+    unit: str = "row"
+    exact: bool = True  # no line is left out between two rows
+    file: str = ""
+
+    def of(self, row: int) -> str:
+        """Where a row is, counted from 0 in the batch."""
+        return f"{'in' if self.exact else 'in or after'} {self.unit} {self.first + row:,}{self.file}"
 
 
 class Rejects:
@@ -23,6 +40,7 @@ class Rejects:
     dirty      rows left out that speak against the file
     excluded   rows left out that fall to a rule
     first      where the first row of a reason is
+    expected   which column a reason speaks of, and what it should hold
     budget     what may be kept of the rows, in bytes
 
     `patient` counts do not give up by themselves: they are of a part, and only the whole can be judged. `strict` ones
@@ -37,8 +55,34 @@ class Rejects:
         self.dirty: Counter[str] = Counter()
         self.excluded: Counter[str] = Counter()
         self.first: dict[str, str] = {}
+        self.expected: dict[str, str] = {}
+        self._places: list[Place] = []
+        self._starts: list[int] = []  # rows passed on before each of these places
+        self._passed = 0
         self.accepted = 0
         self.counted = 0
+
+    def accept(self, rows: int, place: Place, path: Path | None = None) -> None:
+        """Count the rows of a batch that is about to be passed on, and note where they are."""
+        within = "" if path is None or str(path) == self.name else f" of {path.name}"
+        self._places.append(replace(place, file=within))
+        self._starts.append(self._passed)
+        self._passed += rows
+        self.accepted += rows
+
+    def narrow(self, rows: int) -> None:
+        """Only so many rows of the batch accepted last are passed on."""
+        self._places[-1] = replace(self._places[-1], exact=False)
+        self._passed = self._starts[-1] + rows
+
+    def place_in_batch(self, row: int) -> str:
+        """Where a row of the batch accepted last is."""
+        return self._places[-1].of(row)
+
+    def place(self, row: int) -> str | None:
+        """Where a row is, counted from 0 among those passed on; None where nobody has told."""
+        number = bisect_right(self._starts, row) - 1
+        return None if number < 0 else self._places[number].of(row - self._starts[number])
 
     def check_complete(self, used: int) -> None:
         """Make sure that every row there is was used or left out for a reason: none may vanish."""
@@ -86,8 +130,10 @@ class Rejects:
         return "clean the file"
 
     def summary(self) -> str:
-        """List what was left out by reason, the most frequent first, and where the first of them is."""
-        return ", ".join(
-            f"{reason}: {count:,}" + (f", first {self.first[reason]}" if reason in self.first else "")
+        """List what was left out by reason, the most frequent first: where the first is, and what was expected."""
+        return "; ".join(
+            f"{reason}: {count:,}"
+            + (f", first {self.first[reason]}" if reason in self.first else "")
+            + self.expected.get(reason, "")
             for reason, count in (self.dirty + self.excluded).most_common()
         )

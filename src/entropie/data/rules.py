@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from entropie.data.rejects import NOT_UTF8, Rejects
+from entropie.data.roles import Role
 from entropie.data.times import TimeFormat
 from entropie.errors import InvalidInput
 
-__all__ = ["NULLS", "NULL_TIMES", "REASONS", "Rules", "is_text", "reason_code", "reason_of", "settle"]
+__all__ = ["NULLS", "NULL_TIMES", "REASONS", "Rules", "is_text", "reason_code", "reason_of", "settle", "tally"]
 
 # What spreadsheets and databases write for "nothing"; NaN among times is named as such.
 NULL_TIMES = ("", "\\N", "NULL", "null", "None", "NaT")
@@ -27,12 +31,37 @@ REASONS = (*_DIRTY, *_EXCLUDED)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What decides whether a row counts: the time's format, the least rating, ids that mean nothing."""
+    """What decides whether a row counts: the time's format, the least rating, ids that mean nothing.
+
+    `columns` are their names by role, for messages.
+    """
 
     time: TimeFormat | None
     min_rating: float | None = None
     missing_items: tuple[str, ...] = ()
     max_dirty_share: float = 0.01
+    columns: Mapping[Role, str] = field(default_factory=dict)
+
+    def expected(self, reason: str) -> str:
+        """Which column a reason speaks of, and what it should hold."""
+        roles, expected = _expected(self)[reason]
+        named = " or ".join(f"`{self.columns[role]}`" for role in roles if role in self.columns)
+        return (f", column {named}" if named else "") + f", expected {expected}"
+
+
+def _expected(rules: Rules) -> dict[str, tuple[tuple[Role, ...], str]]:
+    """The roles that each reason speaks of, and what their columns should hold."""
+    time = "a time" if rules.time is None else rules.time.describe()
+    return {
+        "missing user": (("user",), "an id"),
+        "missing item": (("item",), "an id"),
+        **dict.fromkeys(("missing time", "NaN time", "unreadable time"), (("time",), time)),
+        "line break in an id": (("user", "item"), "an id in one line"),
+        NOT_UTF8: (("user", "item"), "UTF-8"),
+        "unreadable rating": (("rating",), "a number"),
+        "rating below the minimum": (("rating",), f"at least {rules.min_rating or 0.0:g}"),
+        "no item recorded": (("item",), "an id"),
+    }
 
 
 def reason_code(reason: str) -> int:
@@ -51,10 +80,24 @@ def is_text(schema: pa.Schema, role: str) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def tally(reasons: NDArray[np.uint8], counts: Counter[int], rejects: Rejects) -> None:
+    """Count the rows of the next batch by the code of the reason against them, and note where the first of each is."""
+    before = counts.total()
+    found = np.bincount(reasons)
+    for code in np.flatnonzero(found).tolist():
+        if code and code not in counts:
+            place = rejects.place(before + int(np.argmax(reasons == code)))
+            if place is not None:
+                rejects.first.setdefault(reason_of(code), place)
+        counts[code] += int(found[code])
+
+
 def settle(counts: Mapping[int, int], rules: Rules, rejects: Rejects) -> int:
     """Enter how many stored rows have each reason, refuse too many or too few rows; return how many were read."""
     rows = sum(counts.values()) + rejects.dirty.total() + rejects.excluded.total()
     for code, count in sorted(counts.items()):
+        if code:
+            rejects.expected[reason_of(code)] = rules.expected(reason_of(code))
         if 0 < code <= len(_DIRTY):
             rejects.dirty[reason_of(code)] += count
         elif code:

@@ -20,7 +20,7 @@ from entropie.data.files import HashedFile, InputFile, combined_digest, find_fil
 from entropie.data.normalise import normal_type, normalise
 from entropie.data.parquet import batch_rows, damaged, open_parquet
 from entropie.data.presets import Layout, Preset, suggest_preset
-from entropie.data.rejects import Rejects
+from entropie.data.rejects import Place, Rejects
 from entropie.data.roles import Header, Role
 from entropie.data.text import read_text
 from entropie.errors import InvalidInput, InvalidParameter, option, shown
@@ -244,11 +244,13 @@ class ParquetTable:
         path, declared = opened.path, self._groups[piece.file]
         groups = list(range(len(declared)) if piece.groups is None else piece.groups)
         rejects.counted += sum(declared[group][0] for group in groups)
+        row = piece.first_row + 1
         try:
             with open_parquet(path) as source:
                 rows = batch_rows(path, source.metadata, groups, columns, rejects.budget)
                 for batch in source.iter_batches(rows, row_groups=groups, columns=list(columns)):
-                    rejects.accepted += batch.num_rows
+                    rejects.accept(batch.num_rows, Place(row), path)
+                    row += batch.num_rows
                     yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
             opened.check_unchanged()
@@ -301,8 +303,8 @@ class ArrowTable:
         """Pass the batches on."""
         try:
             for batch in self._reader:
+                rejects.accept(batch.num_rows, Place(rejects.counted + 1))
                 rejects.counted += batch.num_rows
-                rejects.accepted += batch.num_rows
                 yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"The table cannot be read ({type(error).__name__}{shown(f': {error}')}).") from None

@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 from entropie.data.blocks import ONE_BYTE, Block, ahead, clean, exact_rows, row_blocks
 from entropie.data.dialect import Dialect
 from entropie.data.files import HashedFile, InputFile, Unpacked
-from entropie.data.rejects import Rejects
+from entropie.data.rejects import Place, Rejects
 from entropie.errors import InvalidInput, shown
 
 __all__ = ["read_text"]
@@ -37,19 +37,22 @@ def read_text(
     with Unpacked(opened, file.packing) as stream, closing(ahead(_parsed(parser, stream, file))) as all_parsed:
         for parsed in all_parsed:
             rejects.counted += parsed.rows
-            for reason, place, text in parsed.refused:
-                rejects.add_dirty(reason, 1, place + shown(f" ({text!r})"))
-            rejects.accepted += parsed.batch.num_rows
+            for reason, row, text in parsed.refused:
+                where = f"{parsed.place.of(row)}, expected {len(dialect.columns)}"
+                rejects.add_dirty(reason, 1, where + shown(f" ({text!r})"))
+            exact = parsed.place.exact and not parsed.refused
+            rejects.accept(parsed.batch.num_rows, replace(parsed.place, exact=exact), file.path)
             yield parsed.batch
 
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """A block cut into fields: the rows that fit, those that do not (reason, place, text), how many there are."""
+    """A block cut into fields: the rows that fit, those that do not (reason, row, text), how many, and where."""
 
     batch: pa.RecordBatch
-    refused: list[tuple[str, str, str]]
+    refused: list[tuple[str, int, str]]
     rows: int
+    place: Place
 
 
 def _parsed(parser: _Parser, stream: Unpacked, file: InputFile) -> Iterator[_Parsed]:
@@ -79,7 +82,7 @@ class _Parser:
 
         def skip(row: pa_csv.InvalidRow) -> str:
             reason = "too few fields" if row.actual_columns < row.expected_columns else "too many fields"
-            refused.append((reason, row.number, row.text[:60]))
+            refused.append((reason, row.number - 1, row.text[:60]))
             return "skip"
 
         data = clean(block.data)
@@ -107,7 +110,7 @@ class _Parser:
         batch = pa.RecordBatch.from_arrays(arrays, names=self._columns)
         if block.rows != batch.num_rows + len(refused):
             block = self._exact(block)
-        return _Parsed(batch, [(reason, block.place(row), text) for reason, row, text in refused], block.rows)
+        return _Parsed(batch, refused, block.rows, block.place)
 
     def _exact(self, block: Block) -> Block:
         return replace(block, rows=exact_rows(block, self.dialect, self._name))
@@ -117,8 +120,8 @@ class _Parser:
         if found is None:
             return InvalidInput(f"{self._name} cannot be read near line {block.first_line:,}{shown(f' ({text})')}.")
         column = self.dialect.columns[int(found[1])]
-        block = self._exact(block)
+        where = self._exact(block).place.of(int(found[2]) - 1)
         return InvalidInput(
-            f"Column `{column}` of {self._name} holds a value {block.place(int(found[2]))} that is no {found[3]}, as "
+            f"Column `{column}` of {self._name} holds a value {where} that is no {found[3]}, as "
             f"those before are{shown(f' ({text})')}; make the column one kind."
         )

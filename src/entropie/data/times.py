@@ -25,6 +25,8 @@ _ISO = re.compile(
 )
 _WEEKDAY = re.compile(r"\s*[a-z]{3} +[a-z]{3} +\d\d? +\d\d?:\d\d?:\d\d? +[+-]\d\d(:?\d\d)? +\d{4}\s*", re.IGNORECASE)
 
+_EXAMPLE = "Tue Apr 03 18:00:07 +0000 2012"
+
 
 @dataclass(frozen=True, slots=True)
 class TimeFormat:
@@ -34,9 +36,22 @@ class TimeFormat:
     ticks_per_second: int | None = None  # None: to be told from the size of the numbers
     scale: float = 1.0  # ticks in one unit of a floating number
 
+    def describe(self) -> str:
+        """What a value must be to be read."""
+        return {
+            "integer": "a whole number",
+            "float": "a number",
+            "iso8601": "ISO 8601",
+            "weekday": f"`{_EXAMPLE}`",
+            "timestamp": "a time",
+        }[self.name]
 
-def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
-    """Recognise the format by which most of the first values can be read; the whole column is held to it."""
+
+def find_time_format(sample: pa.Array, column: str, name: str, first: str | None = None) -> TimeFormat:
+    """Recognise the format by which most of the first values can be read; the whole column is held to it.
+
+    `first` is where the first value is.
+    """
     kind = sample.type
     if pa.types.is_integer(kind):
         return TimeFormat("integer")
@@ -48,8 +63,9 @@ def find_time_format(sample: pa.Array, column: str, name: str) -> TimeFormat:
     best = max(counts, key=lambda form: counts[form])
     if texts and counts[best] == 0:
         raise InvalidInput(
-            f"Column `{column}` of {name} holds no time that can be read{shown(f' (first: {texts[0]!r})')}; expected "
-            f"seconds, ISO 8601 or `Tue Apr 03 18:00:07 +0000 2012`. Name another with {option('time')}."
+            f"Column `{column}` of {name} holds no time that can be read{'' if first is None else f', first {first}'}"
+            f"{shown(f' ({texts[0]!r})')}; expected seconds, ISO 8601 or `{_EXAMPLE}`. Name another with "
+            f"{option('time')}."
         )
     if best != "float":
         return TimeFormat(best, ticks_per_second=10**6)

@@ -195,12 +195,13 @@ def read_attributes(
     wanted = [*names, *([id_column] if id_column else [])]
     opened = open_table(source)
     name = Path(opened.name).name
-    table, dropped = _read(opened, wanted, Rejects(opened.name, memory))
+    rejects = Rejects(opened.name, memory)
+    table, dropped = _read(opened, wanted, rejects)
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
     if id_column:
-        _check_one_row_each(table.column(id_column), id_column)
+        _check_one_row_each(table.column(id_column), id_column, rejects)
     typed = not isinstance(opened, TextTable)  # in text files all is text, elsewhere what is text is so on purpose
     coded = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
     return AttributeTable(name, None if isinstance(opened, ArrowTable) else opened.sha256(), people, dropped, coded)
@@ -215,7 +216,7 @@ def _read(
         _check_kind(column, opened.type_of(column))
     batches, size = [], 0
     for batch in opened.select(wanted, rejects, silent):
-        batches.append(checked_texts(batch, opened.name))
+        batches.append(checked_texts(batch, rejects))
         size += batch.nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
         rejects.budget.keep("columns", size)
     table = pa.Table.from_batches(batches, pa.schema([(column, opened.type_of(column)) for column in wanted]))
@@ -223,7 +224,8 @@ def _read(
     lost = rejects.dirty.total()
     if lost > _DROPPED_SHARE * (lost + table.num_rows):
         raise InvalidInput(
-            f"{lost} of {lost + table.num_rows} rows of {opened.name} do not fit its header; mend the file."
+            f"{lost} of {lost + table.num_rows} rows of {opened.name} do not fit its header ({rejects.summary()}); "
+            "mend the file."
         )
     return table, dict(rejects.dirty)
 
@@ -234,15 +236,21 @@ def _check_kind(name: str, kind: pa.DataType) -> None:
         raise InvalidInput(f"Column `{name}` has type {kind}, which is no attribute; make it text, numbers or dates.")
 
 
-def _check_one_row_each(ids: Any, name: str) -> None:
+def _check_one_row_each(ids: Any, name: str, rejects: Rejects) -> None:
     plain = _plain(name, ids)
     if plain.null_count:
-        raise InvalidInput(f"Column `{name}` is blank in {plain.null_count:,} rows; every row needs its person.")
-    repeated = len(plain) - pc.count_distinct(plain).as_py()
-    if repeated:
+        first = rejects.place(pc.index(plain.is_null(), True).as_py())
         raise InvalidInput(
-            f"Column `{name}` repeats {repeated:,} people: a table of attributes has one row per person; "
-            "events are assessed by `entropie assess`."
+            f"Column `{name}` is blank in {plain.null_count:,} rows, first {first}; every row needs its person."
+        )
+    encoded = plain.dictionary_encode()
+    repeated = len(plain) - len(encoded.dictionary)
+    if repeated:
+        codes = encoded.indices.to_numpy()
+        first = rejects.place(int(np.argmax(codes != np.arange(codes.size))))  # numbered as they come
+        raise InvalidInput(
+            f"Column `{name}` repeats {repeated:,} people, first {first}: a table of attributes has one row per "
+            "person; events are assessed by `entropie assess`."
         )
 
 

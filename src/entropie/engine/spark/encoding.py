@@ -188,8 +188,8 @@ def _settled(accounts: list[Any], events: int, rows: Rows) -> tuple[Rejects, int
     for (account,) in accounts:
         assert isinstance(account, Account)
         rejects.counted += account.counted
-        for reason, count, first in account.dirty:
-            rejects.add_dirty(reason, count, first)
+        rejects.dirty.update(account.dirty)
+        rejects.first = account.first | rejects.first
         rejects.excluded.update(account.excluded)
         for code, count in account.judged.items():
             counts[code] = counts.get(code, 0) + count

@@ -17,7 +17,7 @@ from entropie.data.arrow import from_numpy, values_of
 from entropie.data.classify import classify_rows
 from entropie.data.events import Opened, open_events, recognise_times
 from entropie.data.rejects import Rejects
-from entropie.data.rules import Rules
+from entropie.data.rules import Rules, tally
 from entropie.data.tables import ArrowTable, Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.times import TimeFormat
 from entropie.engine.spark.boxes import Box, mapped
@@ -58,15 +58,17 @@ class Rows:
 class Account:
     """How many rows a part has, and what of them cannot be used.
 
-    dirty      lines that cannot be cut into fields: reason, count and example
+    dirty      lines that cannot be cut into fields, by reason
     excluded   lines that reading leaves out by a rule
     judged     rows, by the code of the reason
+    first      where the first row of a reason is
     """
 
     counted: int
-    dirty: list[tuple[str, int, str | None]]
+    dirty: dict[str, int]
     excluded: dict[str, int]
     judged: dict[int, int]
+    first: dict[str, str]
 
 
 def open_rows(spark: SparkSession, source: Source) -> Rows:
@@ -147,7 +149,8 @@ def _from_files(spark: SparkSession, opened: Opened) -> Rows:
         raise InvalidParameter.of("source", "a path or a DataFrame of Spark", opened.table.name)
     table = cast(FileTable, opened.table)
     chosen = dict(opened.chosen)
-    time = recognise_times(table, chosen, _first_batches(table, chosen))[0]
+    rejects = Rejects(table.name)
+    time = recognise_times(table, chosen, _first_batches(table, chosen, rejects), rejects)[0]
     wanted = 4 * parallelism(spark)
     files = table.pieces(fine=False)
     homes = _homes(sum(file.size for file in files), wanted)
@@ -223,7 +226,7 @@ def _recognised(opened: Opened, frame: DataFrame) -> TimeFormat | None:
     target = normal_schema(opened.table, chosen).field("time").type
     values = [float(value) for value in first] if pa.types.is_floating(target) else first
     batch = pa.RecordBatch.from_arrays([pa.array(values, target)], names=["time"])
-    return recognise_times(opened.table, chosen, iter([batch]))[0]
+    return recognise_times(opened.table, chosen, iter([batch]), Rejects(opened.table.name))[0]
 
 
 def _has_row_numbers(frame: DataFrame) -> bool:
@@ -237,8 +240,7 @@ def _has_row_numbers(frame: DataFrame) -> bool:
     return True
 
 
-def _first_batches(table: FileTable, chosen: Chosen) -> Iterator[pa.RecordBatch]:
-    rejects = Rejects(table.name)
+def _first_batches(table: FileTable, chosen: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
     for piece in table.pieces(fine=False):
         yield from table.read(piece, chosen, rejects)
 
@@ -290,7 +292,7 @@ class _ReadParts:
         judged = _Judged(self.rules, self.table.name, self.homes)
         row = first
         for batch in self.table.read(piece, self.chosen, rejects):
-            yield from judged.rows(batch, np.arange(row, row + batch.num_rows, dtype=np.int64))
+            yield from judged.rows(batch, np.arange(row, row + batch.num_rows, dtype=np.int64), rejects)
             row += batch.num_rows
         yield from judged.rest(first, rejects)
 
@@ -319,7 +321,7 @@ class _JudgeRows:
             order = values_of(batch.column("order")).astype(np.int64)
             if "file" in batch.schema.names:
                 order += judged.file_numbers(batch.column("file")) << FILE_BITS
-            yield from judged.rows(normal_batch(batch, roles, self.schema, self.name), order)
+            yield from judged.rows(normal_batch(batch, roles, self.schema, self.name), order, rejects)
         yield from judged.rest(0 if context is None else context.partitionId(), rejects)
 
 
@@ -340,11 +342,10 @@ class _Judged:
         numbers = [self.files.setdefault(path, len(self.files)) for path in encoded.dictionary.to_pylist()]
         return np.array(numbers, np.int64)[values_of(encoded.indices).astype(np.int64)]
 
-    def rows(self, batch: pa.RecordBatch, order: NDArray[np.int64]) -> Iterator[Box]:
+    def rows(self, batch: pa.RecordBatch, order: NDArray[np.int64], rejects: Rejects) -> Iterator[Box]:
         """Judge a batch of the normal types; deal out what is held once it is enough."""
         verdicts = classify_rows(batch, self.rules)
-        codes, counts = np.unique(verdicts.reasons, return_counts=True)
-        self.counts.update({int(code): int(count) for code, count in zip(codes, counts, strict=True) if code})
+        tally(verdicts.reasons, self.counts, rejects)
         kept = verdicts.reasons == 0
         ids = [_plain(batch.column(role)) for role in ("user", "item")]
         ticks = np.zeros(0, np.int64) if self.rules.time is None else verdicts.ticks
@@ -361,8 +362,8 @@ class _Judged:
     def rest(self, part: int, rejects: Rejects) -> Iterator[Box]:
         """Deal out what is still held, and give account of what cannot be used, in the order in which it was met."""
         yield from self._dealt()
-        dirty = [(reason, count, rejects.first.get(reason)) for reason, count in rejects.dirty.items()]
-        account = Account(rejects.counted, dirty, {**rejects.excluded}, dict(sorted(self.counts.items())))
+        judged = {code: count for code, count in sorted(self.counts.items()) if code}
+        account = Account(rejects.counted, {**rejects.dirty}, {**rejects.excluded}, judged, rejects.first)
         yield Box(0, ACCOUNT, part, (account,))
 
     def _dealt(self) -> Iterator[Box]:
