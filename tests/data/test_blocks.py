@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from entropie.data import blocks
 from entropie.data.blocks import ahead, clean, exact_rows, row_blocks
+from entropie.data.columns import read_columns
 from entropie.data.dialect import Dialect
 from entropie.data.events import read_events
 from entropie.data.files import HashedFile, InputFile
 from entropie.data.rejects import Rejects
-from entropie.data.text import read_text
+from entropie.data.text import SWALLOWED, read_text
 from entropie.errors import InvalidInput
 from entropie.mitigate.attribute_table import read_attributes
 from entropie.request import Source
@@ -119,6 +120,81 @@ def test_an_unclosed_quote_swallows_no_row(tmp_path: Path, row: int) -> None:
     for read in (lambda: read_events(Source(path)), lambda: read_attributes(path, ["time"])):
         with pytest.raises(InvalidInput, match=said):
             read()
+
+
+FOUR = Dialect(",", False, ("1", "2", "3", "4"), (), 0)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.booleans())
+def test_two_lost_quotes_that_pair_up_lose_no_row(
+    limit: int, tmp_path: Path, data: st.DataObject, windows: bool
+) -> None:
+    """Whichever fields they stand in: no line between them vanishes without a word."""
+    rows = [[f"{name}{n}" for name in "abcd"] for n in range(data.draw(st.integers(2, 12)))]
+    first = data.draw(st.integers(0, len(rows) - 2))
+    last = data.draw(st.integers(first + 1, len(rows) - 1))
+    opened, closed = data.draw(st.tuples(st.integers(0, 3), st.integers(0, 3)))
+    expected = [tuple(row) for row in (*rows[:first], *rows[last + 1 :])]
+    rows[first][opened] = '"' + rows[first][opened]
+    rows[last][closed] += '"'
+    path = tmp_path / "t.csv"
+    path.write_bytes("".join(",".join(row) + ("\r\n" if windows else "\n") for row in rows).encode())
+    try:
+        found, rejects = read_all(path, FOUR)
+    except InvalidInput:
+        assert limit == 40  # such a field is longer than a line may be
+        return
+    assert found == expected
+    assert rejects.dirty == {SWALLOWED: last + 1 - first}
+    assert rejects.first[SWALLOWED] == f"in line {first + 1}, expected a quote closed in its line"
+    rejects.check_complete(len(found))
+
+
+def rowlike_lines(row: tuple[str, ...]) -> int:
+    """Over how many lines a row is written, if each of them would be a row by itself, else 0."""
+    cuts = [0]
+    for place, field in enumerate(row):
+        cuts[-1] += place > 0
+        if "\n" in field:
+            first, *others = (line.count(",") for line in field.split("\n"))
+            cuts[-1] += first
+            cuts += others
+    return len(cuts) if len(cuts) > 1 and set(cuts) == {len(row) - 1} else 0
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(*[st.text(alphabet='ab,,,"\n\n', min_size=1, max_size=9)] * 4), max_size=12), st.booleans())
+def test_legal_texts_over_several_lines_are_read_or_counted(
+    tmp_path: Path, rows: list[tuple[str, ...]], every: bool
+) -> None:
+    """Only those whose every line looks like a row are refused, line by line; all others are as Python reads them."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if every else csv.QUOTE_MINIMAL).writerows(rows)
+    path = tmp_path / "t.csv"
+    path.write_text(text.getvalue() or "\n", newline="")
+    found, rejects = read_all(path, FOUR)
+    read = [tuple(row) for row in csv.reader(io.StringIO(text.getvalue(), newline=""))]
+    assert found == [row for row in read if not rowlike_lines(row)]
+    assert rejects.dirty.total() == sum(map(rowlike_lines, rows))
+    assert rejects.counted == sum(rowlike_lines(row) or 1 for row in rows)
+
+
+def test_swallowed_rows_are_told_of_by_every_reader(tmp_path: Path) -> None:
+    """Also where the column is not used; a text that only here and there looks like rows is a text."""
+    lines = ["user,item,time,note", *(f"u{n % 7},i{n % 5},{n},fine" for n in range(2000))]
+    lines[1001], lines[1010] = lines[1001].replace("fine", '"fine'), lines[1010] + '"'
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    report = read_events(Source(path)).report
+    assert (report.rows, report.events, report.dropped) == (2000, 1990, {SWALLOWED: 10})
+    assert read_attributes(path, ["item"]).people == 1990
+    with pytest.raises(
+        InvalidInput, match="a row with quoted lines that look like rows in line 1,002, expected a quote"
+    ):
+        list(read_columns(path, ["item"]))
+    path.write_text("".join(f'u{n},i{n},{n},"Dear all,\nyours, A, B, C"\n' for n in range(99)))
+    assert read_events(Source(path, header=False, user="1", item="2")).report.dropped == {}
 
 
 def test_a_quote_closed_far_below_or_in_the_wrong_place_is_found() -> None:

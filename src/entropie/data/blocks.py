@@ -35,13 +35,15 @@ _Made = TypeVar("_Made")
 class Block:
     """Some whole rows: their text, the number of the line they begin with, how many lines and rows they are.
 
-    Blank lines may be among the rows: whoever finds another number asks for `exact_rows`.
+    Blank lines may be among the rows: whoever finds another number asks for `exact_rows`. `swallowed` are not among
+    them: a quoted field over several lines, each of which would be a row by itself, given by first line and lines.
     """
 
     data: bytes
     first_line: int
     lines: int
     rows: int
+    swallowed: tuple[tuple[int, int], ...] = ()
 
     @property
     def place(self) -> Place:
@@ -70,8 +72,8 @@ def row_blocks(read: Callable[[int], bytes], dialect: Dialect, name: str) -> Ite
                 f"Line {line:,} of {name} is longer than {LINE_LIMIT_BYTES >> 20} MiB; is it a table with one row per "
                 "line?"
             )
-        if cut.rows:
-            yield Block(data[: cut.end], line, cut.lines, cut.rows)
+        if cut.rows or cut.swallowed:
+            yield Block(cut.without if cut.swallowed else data[: cut.end], line, cut.lines, cut.rows, cut.swallowed)
         held, line = data[cut.end :], line + cut.lines
 
 
@@ -99,6 +101,8 @@ class _Cut:
     end: int
     lines: int
     rows: int
+    swallowed: tuple[tuple[int, int], ...] = ()
+    without: bytes = b""  # the text up to the end, if something was swallowed
 
 
 def _filled(read: Callable[[int], bytes], size: int) -> bytes:
@@ -137,11 +141,22 @@ def exact_rows(block: Block, dialect: Dialect, name: str) -> int:
 
 
 def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -> _Cut:
-    from entropie.kernels.lines import ENDLESS, MISPLACED, UNCLOSED, scan_rows
+    from entropie.kernels.lines import ENDLESS, MISPLACED, SWALLOWED, UNCLOSED, scan_rows
 
     view = np.frombuffer(data, np.uint8)
-    delimiter = dialect.delimiter if len(dialect.delimiter) == 1 else ONE_BYTE
-    end, lines, rows, fault, before = scan_rows(view, ord(delimiter), dialect.quoted, final, LINE_BREAKS)
+    delimiter = ord(dialect.delimiter if len(dialect.delimiter) == 1 else ONE_BYTE)
+    start, lines, rows = 0, 0, 0
+    swallowed, kept = [], []
+    while True:
+        end, more, whole, fault, before, seen = scan_rows(
+            view[start:], delimiter, dialect.quoted, final, LINE_BREAKS, len(dialect.columns)
+        )
+        rows += whole
+        if fault != SWALLOWED:
+            break
+        swallowed.append((line + lines + more, before - more))
+        kept.append(data[start : start + end])
+        start, lines = start + seen, lines + before
     if fault:
         what = {
             UNCLOSED: "is never closed",
@@ -149,10 +164,11 @@ def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -
             MISPLACED: "is closed lines later, in the middle of a field",
         }[fault]
         raise InvalidInput(
-            f"The quote that opens a field in line {line + before:,} of {name} {what}; the rows after it would be "
-            "lost. Close it, or double a quote that is part of the text."
+            f"The quote that opens a field in line {line + lines + before:,} of {name} {what}; the rows after it would "
+            "be lost. Close it, or double a quote that is part of the text."
         )
-    return _Cut(end, lines, rows)
+    kept.append(data[start : start + end])
+    return _Cut(start + end, lines + more, rows, tuple(swallowed), b"".join(kept) if swallowed else b"")
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:

@@ -125,5 +125,5 @@ def _check_closed(line: str, delimiter: str, file: InputFile) -> None:
     from entropie.kernels.lines import UNCLOSED, scan_rows
 
     text = np.frombuffer(line.encode(errors="replace"), np.uint8)
-    if scan_rows(text, ord(delimiter), True, True, 0)[3] == UNCLOSED:
+    if scan_rows(text, ord(delimiter), True, True, 0, 0)[3] == UNCLOSED:
         raise InvalidInput(f"A quote in the line of names of {file.path} is not closed in that line; close it.")

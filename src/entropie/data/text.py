@@ -16,8 +16,9 @@ from entropie.data.files import HashedFile, InputFile, Unpacked
 from entropie.data.rejects import Place, Rejects
 from entropie.errors import InvalidInput, shown
 
-__all__ = ["read_text"]
+__all__ = ["SWALLOWED", "read_text"]
 
+SWALLOWED = "quoted lines that look like rows"
 _NO_NUMBER = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+)")
 
 
@@ -36,7 +37,10 @@ def read_text(
     parser = _Parser(str(file.path), dialect, columns, inferred)
     with Unpacked(opened, file.packing) as stream, closing(ahead(_parsed(parser, stream, file))) as all_parsed:
         for parsed in all_parsed:
-            rejects.counted += parsed.rows
+            rejects.counted += parsed.rows + sum(lines for _, lines in parsed.swallowed)
+            for first, lines in parsed.swallowed:
+                where = f"{Place(first, 'line').of(0)}, expected a quote closed in its line"
+                rejects.add_dirty(SWALLOWED, lines, where)
             for reason, row, text in parsed.refused:
                 where = f"{parsed.place.of(row)}, expected {len(dialect.columns)}"
                 rejects.add_dirty(reason, 1, where + shown(f" ({text!r})"))
@@ -53,6 +57,7 @@ class _Parsed:
     refused: list[tuple[str, int, str]]
     rows: int
     place: Place
+    swallowed: tuple[tuple[int, int], ...]
 
 
 def _parsed(parser: _Parser, stream: Unpacked, file: InputFile) -> Iterator[_Parsed]:
@@ -85,7 +90,7 @@ class _Parser:
             refused.append((reason, row.number - 1, row.text[:60]))
             return "skip"
 
-        data = clean(block.data)
+        data = clean(block.data or b"\n")
         try:
             table = pa_csv.read_csv(
                 pa.BufferReader(data),
@@ -110,7 +115,7 @@ class _Parser:
         batch = pa.RecordBatch.from_arrays(arrays, names=self._columns)
         if block.rows != batch.num_rows + len(refused):
             block = self._exact(block)
-        return _Parsed(batch, refused, block.rows, block.place)
+        return _Parsed(batch, refused, block.rows, block.place, block.swallowed)
 
     def _exact(self, block: Block) -> Block:
         return replace(block, rows=exact_rows(block, self.dialect, self._name))
