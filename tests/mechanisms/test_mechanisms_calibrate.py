@@ -65,6 +65,18 @@ def test_pseudonymisation_alone_may_be_enough() -> None:
     assert calibrate(users=100, domain_size=50, bayes_error=0.6).noise_needed
 
 
+@pytest.mark.parametrize(
+    ("users", "domain_size", "bayes_error"),
+    [(1_000, 100, 0.9), (10**6, 10**5, 0.9), (1_000, 200, 0.8), (10**4, 100, 0.99)],
+)
+def test_no_noise_where_pseudonyms_give_exactly_what_is_wanted(
+    users: int, domain_size: int, bayes_error: float
+) -> None:
+    result = calibrate(users=users, domain_size=domain_size, bayes_error=bayes_error)
+    assert not result.noise_needed
+    assert result.guarantee.bayes_error >= bayes_error
+
+
 def test_auto_takes_the_smaller_loss_and_names_the_other() -> None:
     for users, domain_size, wanted in ((1_370_637, 10_500_393, 0.9), (1000, 20, 0.99), (10**6, 1000, 0.9999)):
         result = calibrate(users=users, domain_size=domain_size, bayes_error=wanted)

@@ -14,16 +14,18 @@ HASH_NOISE_SHARE = 0.01
 
 
 def largest_theta(success: Callable[[float], float], bayes_error: float) -> float:
-    """The largest theta in [0, 1] at which an attacker's success, increasing in theta, stays within 1 - bayes_error."""
+    """The largest theta in [0, 1] at which an attacker's error, one minus the success that rises with theta, is wanted.
+
+    The error is compared as it is printed: 1 - 0.1 is 0.9, while 0.1 is above 1 - 0.9 by the rounding of computers.
+    """
     wanted = checks.bayes_error_value(bayes_error)
-    allowed = 1.0 - wanted
     at_zero = success(0.0)
-    if at_zero > allowed * (1.0 + 1e-12):
+    if at_zero > (1.0 - wanted) * (1.0 + 1e-12):
         raise Unreachable(
             f"An error rate of {wanted:.10g} cannot be guaranteed: by chance alone it is {1.0 - at_zero:.10g} at most; "
             f"lower {option('bayes_error')}, or have more people."
         )
-    return largest_where(lambda theta: success(theta) <= allowed, 0.0, 1.0)
+    return largest_where(lambda theta: 1.0 - success(theta) >= wanted, 0.0, 1.0)
 
 
 def hash_size_for(theta: float, domain_size: int) -> int:
