@@ -15,7 +15,7 @@ import entropie
 from entropie.cli.main import cli, run
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.quantities import read_bytes, read_count, read_share
-from entropie.request import Attackers, Output, Request, Run, Source, option_of
+from entropie.request import Attackers, Limits, Output, Request, Run, Source, option_of
 
 SET = {
     "user": "who",
@@ -201,3 +201,26 @@ def test_shares_and_percent_are_the_same(value):
 def test_what_is_no_share(text):
     with pytest.raises(ValueError):
         read_share(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "wanted"),
+    [
+        (
+            'profile = "ema"\nfail_on = "worst"\ncontext = "public"',
+            {"limit": "90%", "limit_name": "x", "fail_on": "average"},
+            Limits(limit=0.9, limit_name="x", fail_on="average", context="public"),
+        ),
+        ('limit = 0.9\nlimit_name = "x"\nfail_on = "average"', {"profile": "ema"}, Limits(profile="ema")),
+        ('profile = "ema"\nfail_on = "average"', {"profile": "arx-highest"}, Limits("arx-highest", fail_on="average")),
+        (
+            'limit = 0.9\nlimit_name = "x"\nfail_on = "average"',
+            {"limit": 0.5},
+            Limits(limit=0.5, limit_name="x", fail_on="average"),
+        ),
+    ],
+)
+def test_a_limit_of_another_kind_replaces_all_of_the_files(tmp_path, written, given, wanted):
+    file = tmp_path / "job.toml"
+    file.write_text(f"[verdict]\n{written}\n")
+    assert Request.read(file, given).verdict == wanted

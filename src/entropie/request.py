@@ -174,7 +174,7 @@ class Limits:
     """What the risk is judged against, what is declared for that, and which protection is wanted."""
 
     profile: str | None = _option(None, "Judge the risk against this published limit.", metavar="NAME")
-    limit: float | None = _option(None, "Judge it against your own limit, such as 10%.", "share", "SHARE")
+    limit: float | None = _option(None, "Your own limit, such as 10%; needs the next two.", "share", "SHARE")
     limit_name: str | None = _option(None, "Where your own limit comes from.", metavar="TEXT")
     fail_on: Literal["average", "worst"] | None = _option(
         None, "Judge the average, or the worst (most exposed).", "choice", "WHOM", choices=("average", "worst")
@@ -277,7 +277,10 @@ class Request:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Request:
-        """Read the job from a TOML file with a table per section; `options` overrule it by name."""
+        """Read the job from a TOML file with a table per section; `options` overrule it by name.
+
+        A profile among them replaces the file's own limit with all that belongs to it, and the other way round.
+        """
         values = _read_toml(Path(path))
         merged: dict[str, Any] = {}
         for name, table in values.items():
@@ -292,7 +295,11 @@ class Request:
                         f"Table `{name}` of {path} may have {_listed(sorted(known))}, got `{key}` instead."
                     )
                 merged[key] = value
-        merged |= {name: value for name, value in (options or {}).items() if value is not None}
+        given = {name: value for name, value in (options or {}).items() if value is not None}
+        for one, other in (_EITHER, _EITHER[::-1]):
+            if given.keys() & one and merged.keys() & other:  # a limit of another kind replaces all of the file's
+                merged = {name: value for name, value in merged.items() if name not in {*other, "fail_on"}}
+        merged |= given
         return cls.of(merged.pop("events", None), merged)
 
     def to_toml(self) -> str:
@@ -320,6 +327,7 @@ SECTIONS: dict[str, Any] = {
     "output": Output,
     "run": Run,
 }
+_EITHER = ({"profile"}, {"limit", "limit_name"})
 _ALSO_WRITTEN = ("events", "replicates", "partitions", "block_users")
 
 

@@ -14,6 +14,10 @@ import pytest
 from entropie.cli.main import cli
 from entropie.request import Limits
 
+OWN_LIMIT = (
+    "A limit of your own is given by three options, such as --limit 10% --limit-name 'our policy' --fail-on worst "
+    "(or average)"
+)
 ASSESS = ("assess", "events.csv", "--matcher", "visit", "--no-control", "--no-report", "--verbose", "--out", "out")
 
 
@@ -202,13 +206,41 @@ def test_metrics(entropie, loyal):
 
 
 @pytest.mark.parametrize(
+    "limit", [("--profile", "ema"), ("--limit", "10%", "--limit-name", "x", "--fail-on", "average")]
+)
+def test_one_item_for_everybody_is_not_judged(entropie, limit):
+    header, *rows = events(0.9, count=30).splitlines()
+    Path("events.csv").write_text("\n".join([f"{header},kind", *(f"{row},visit" for row in rows)]))
+    ran = entropie(*ASSESS, "--item", "kind", *limit)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "entropie: The item column `kind` of events.csv has one value among the people assessed, so nothing can be matched and "
+        "no limit be judged; name another with --item (there are: item).\n"
+    )
+    assert not Path("out").exists()
+    assert entropie(*ASSESS, "--item", "kind").code == 0
+
+
+def test_one_row_per_person_is_another_command(entropie):
+    Path("people.csv").write_text("person,age\n" + "".join(f"{person},{person % 7}\n" for person in range(50)))
+    ran = entropie("assess", "people.csv", "--user", "person", "--item", "age")
+    assert ran.code == 2
+    assert ran.err == (
+        "entropie: Every person has one event only, which leaves nothing to match; for a table with one row per person "
+        "use `entropie attributes`.\n"
+    )
+
+
+@pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--limit", "0.1"], "A limit of your own needs both --limit and --limit-name: a report names its source."),
-        (["--limit-name", "x"], "A limit of your own needs both --limit and --limit-name: a report names its source."),
+        (
+            ["--limit", "10"],
+            f"{OWN_LIMIT}; missing: --limit-name, --fail-on; --limit is a share, 10 is not.",
+        ),
         (
             ["--limit", "0.1", "--limit-name", "x"],
-            "A limit of your own needs --fail-on average or worst: say which risk it is for.",
+            f"{OWN_LIMIT}; missing: --fail-on.",
         ),
         (
             ["--profile", "ema", "--limit", "0.1", "--limit-name", "x"],

@@ -356,12 +356,10 @@ def test_review_no_later_than_the_end_of_a_waiver_that_holds(until, wanted):
 @pytest.mark.parametrize(
     ("limits", "sentence"),
     [
-        ({"limit": 0.1}, "A limit of your own needs both `limit=` and `limit_name=`: a report names its source."),
-        ({"limit_name": "x"}, "A limit of your own needs both `limit=` and `limit_name=`: a report names its source."),
-        (
-            {"limit": 0.1, "limit_name": "x"},
-            "A limit of your own needs `fail_on=` average or worst: say which risk it is for.",
-        ),
+        ({"limit": 0.1}, "A limit of your own is given by three options, such as `limit=` 10%"),
+        ({"limit": 0.1}, "(or average); missing: `limit_name=`, `fail_on=`."),
+        ({"limit_name": "x"}, "(or average); missing: `limit=`, `fail_on=`."),
+        ({"limit": 0.1, "limit_name": "x"}, "(or average); missing: `fail_on=`."),
         ({**EMA, "limit": 0.1}, "Give either `profile=`, or `limit=` with `limit_name=`, not both."),
         ({"profile": "gdpr"}, "got 'gdpr' instead; a limit of your own goes with `limit=`."),
         ({"fail_on": "worst"}, "`fail_on=` and `waiver=` need a limit: name one with `profile=` or `limit=`."),

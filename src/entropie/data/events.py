@@ -65,6 +65,7 @@ class IngestReport:
     time_format: str | None  # integer, float, iso8601, weekday, timestamp
     order_only: bool  # times say the order of events and nothing else
     suggestion: str = ""
+    unused: tuple[str, ...] = ()  # columns that play no role
     obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
 
     def describe_columns(self) -> str:
@@ -213,6 +214,7 @@ def ingest_report(
         time_format=time_format.name if time_format else None,
         order_only=found.order_only,
         suggestion="" if by_preset else table.hint(),
+        unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
         obfuscated=any(set(table.columns) >= columns for columns in _REPORT_COLUMNS),
     )
 

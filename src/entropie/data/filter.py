@@ -39,6 +39,11 @@ def keep_active_users(traces: Traces, min_events: int = 10) -> Selection:
 
 def nobody_active(min_events: int, most: int) -> InvalidInput:
     """The error for people none of whom has enough events."""
+    if most == 1:
+        return InvalidInput(
+            "Every person has one event only, which leaves nothing to match; for a table with one row per person use "
+            "`entropie attributes`."
+        )
     return InvalidInput(
         f"No user has {min_events} events (the most is {most}); lower {option('min_events')} to {most} or less."
     )

@@ -7,14 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from entropie.data.events import Events, read_events
+from entropie.data.events import Events, IngestReport, read_events
 from entropie.data.filter import keep_active_users, sample_users
 from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
+from entropie.errors import InvalidInput, option
 from entropie.progress import under
-from entropie.request import People, Request
+from entropie.request import Limits, People, Request
 
-__all__ = ["Prepared", "prepare", "selected"]
+__all__ = ["Prepared", "check_items", "prepare", "selected"]
+
+_LISTED = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ def prepare(request: Request) -> Prepared:
     """Read, filter, sample and split as the request says."""
     run = replace(request.run, progress=under(request.run.progress, "reading"))
     chosen, facts = selected(read_events(request.source, run), request.people)
+    check_items(chosen.traces.domain_size, chosen.report, request.verdict)
     if request.source.name is not None:
         facts["source"] = request.source.name
     return Prepared(chosen.traces, split_traces(chosen.traces, request.split), chosen.item_ids, facts)
@@ -56,3 +60,16 @@ def selected(read: Events, people: People) -> tuple[Events, dict[str, Any]]:
         return chosen, facts
     chosen = chosen.select(sample_users(chosen.traces, chosen.user_ids, count=people.sample))
     return chosen, {**facts, "sampled_users": chosen.traces.users}
+
+
+def check_items(items: int, read: IngestReport, limits: Limits) -> None:
+    """Refuse to judge people who all have the same item: nothing tells them apart, and a wrong column would pass."""
+    if items != 1 or (limits.profile is None and limits.limit is None):
+        return
+    column = next(choice.column for choice in read.columns if choice.role == "item")
+    others = ", ".join(read.unused[:_LISTED]) + (", ..." if len(read.unused) > _LISTED else "")
+    remedy = f"name another with {option('item')} (there are: {others})" if others else "there is no other column"
+    raise InvalidInput(
+        f"The item column `{column}` of {read.source} has one value among the people assessed, so nothing can be "
+        f"matched and no limit be judged; {remedy}."
+    )

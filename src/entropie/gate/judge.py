@@ -145,15 +145,16 @@ def _profile(limits: Limits) -> Profile | None:
         return profile_named(name)
     if limit is None and title is None:
         return None
-    if limit is None or title is None:
+    measure = limits.fail_on
+    if limit is None or title is None or measure is None:
+        parts = {"limit": limit, "limit_name": title, "fail_on": measure}
+        missing = ", ".join(option(part) for part, value in parts.items() if value is None)
+        share = f"; {option('limit')} is a share, {limit:g} is not" if limit is not None and not 0 < limit < 1 else ""
         raise InvalidParameter(
-            f"A limit of your own needs both {option('limit')} and {option('limit_name')}: a report names its source."
+            f"A limit of your own is given by three options, such as {option('limit')} 10% {option('limit_name')} "
+            f"'our policy' {option('fail_on')} worst (or average); missing: {missing}{share}."
         )
-    if limits.fail_on is None:
-        raise InvalidParameter(
-            f"A limit of your own needs {option('fail_on')} average or worst: say which risk it is for."
-        )
-    return own_profile(limit, title, limits.fail_on)
+    return own_profile(limit, title, measure)
 
 
 def _declared(limits: Limits) -> Declared:

@@ -17,6 +17,7 @@ import numpy as np
 from entropie.data.events import Found, ingest_report
 from entropie.data.files import combined_digest
 from entropie.data.filter import nobody_active
+from entropie.data.prepare import check_items
 from entropie.data.rejects import Rejects
 from entropie.data.rules import settle
 from entropie.data.times import TickFacts, ticks_per_second
@@ -150,8 +151,10 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         order_only=per_second is None,
         sha256=combined_digest(told[DIGEST]) if told[DIGEST] else None,
     )
+    report = ingest_report(opened.table, found, rejects, opened.choices, time)
+    check_items(codes[-1], report, request.verdict)
     input_facts = {
-        **ingest_report(opened.table, found, rejects, opened.choices, time).as_dict(),
+        **report.as_dict(),
         "min_events": wanted.min_events,
         "dropped_users": found.users - active,
         "dropped_events": found.events - active_events,
