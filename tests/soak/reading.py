@@ -1,13 +1,15 @@
 """Bad files read again and again, each in a process of its own: the right exit code, one sentence, no hang, no abort.
 
-    scripts/soak reading [RUNS]    every command on every file, RUNS times each (200)
+    scripts/soak reading [RUNS]    every command on every file, RUNS times each, as far as --seconds allow
 
-Reading used to leave a thread behind that called into a dying interpreter, in a third of the runs.
+Reading used to leave a thread behind that called into a dying interpreter, in a third of the runs. It needs a file of
+several blocks, not many rows: rows are padded. A good file is read too, so that a refusal says something.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import subprocess
 import sys
@@ -15,88 +17,156 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120.0
+from entropie.data.blocks import LINE_LIMIT_BYTES
+
+PATIENCE_SECONDS = 120.0
 ENTROPIE = [sys.executable, "-c", "from entropie.cli.main import main; main()"]
+MECHANISM = ["--mechanism", "rr", "--epsilon", "2"]
+HEAD = "user,item,time,code,parameters,report,note\n"
+GOOD = "good.csv"
+Found = Counter[tuple[str, str, str]]
 
 
-def files(folder: Path, rows: int) -> Iterator[tuple[str, Path]]:
-    """Files that are found to be bad late, in the middle and at once."""
-    head = b"user,item,time,code\n"
-    good = b"".join(b"u%d,i%d,%d,%d\n" % (n % 997, n % 101, 1_500_000_000 + n, n % 7) for n in range(rows // 3))
-    bad = b"".join(b"u%d,i%d,whenever %d,x\n" % (n % 997, n % 101, n) for n in range(rows))
+@dataclass(frozen=True)
+class Trial:
+    """A command on a file, and the exit code it ought to have."""
+
+    command: str
+    name: str
+    words: tuple[str, ...]
+    code: int
+
+
+def files(folder: Path, rows: int, label: str) -> Iterator[Path]:
+    """A good file, and files that are found to be bad late, in the middle and at once; all of several blocks."""
+    note = "x" * 180
+    people = [f"u{n % 97},i{n % 101}" for n in range(rows)]
+    good = "".join(f"{who},{1_500_000_000 + n},{n % 9},{label},{n % 9},{note}\n" for n, who in enumerate(people))
+    bad = "".join(f"{who},whenever {n},x,{label},x,{note}\n" for n, who in enumerate(people))
+    line = "x" * (5 * LINE_LIMIT_BYTES)
     contents = {
-        "times.csv": head + bad,
-        "times later.csv": head + good + bad,
-        "one line.csv": head + b"x" * (20_000_000 * rows // 600_000),
-        "line later.csv": head + good + b"x" * (20_000_000 * rows // 600_000),
-        "quote.csv": head + good + b'u1,"i1,5,5\n' + good,
-        "cut off.csv.gz": gzip.compress(head + good, 1)[:-1000],
-        "few fields.csv": head + good + b"u1,i1\n" * rows,
+        GOOD: HEAD + good,
+        "times.csv": HEAD + bad,
+        "times later.csv": HEAD + good + bad,
+        "one line.csv": HEAD + line,
+        "line later.csv": HEAD + good + line,
+        "quote.csv": HEAD + good + 'u1,"i1,5,5\n' + good,
+        "few fields.csv": HEAD + good + f"u1,{note}\n" * rows,
     }
     for name, content in contents.items():
-        path = folder / name
-        path.write_bytes(content)
-        yield name, path
+        (folder / name).write_text(content)
+        yield folder / name
+    (folder / "cut off.csv.gz").write_bytes(gzip.compress((HEAD + good).encode(), 1)[:-1000])
+    yield folder / "cut off.csv.gz"
 
 
-def commands(path: Path, out: Path) -> dict[str, list[str]]:
-    """Every command that reads a table."""
-    made = ["--mechanism", "rr", "--epsilon", "2"]
+def trials(folder: Path, rows: int) -> Iterator[Trial]:
+    """Every command that reads a table, on every file that it has something to say about."""
+    small = folder / "small.csv"
+    small.write_text(HEAD + "u,i,1500000000,1,p,1,n\n")
+    made = folder / "made.csv"
+    words = [*("obfuscate", str(small), "--column", "code", "--domain", "9", "--out", str(made)), *MECHANISM]
+    subprocess.run([*ENTROPIE, *words], check=True, capture_output=True)
+    with made.open() as file:
+        label = next(csv.DictReader(file))["parameters"]
+    for path in files(folder, rows, label):
+        for command, words in commands(path, f"{made}.parameters.json").items():
+            # A table of attributes has no times to be read, and scores are no table.
+            if (command == "attributes" and path.name.startswith("times")) or (
+                command == "scores" and path.name == GOOD
+            ):
+                continue
+            yield Trial(command, path.name, tuple(words), 0 if path.name == GOOD else 2)
+
+
+def commands(path: Path, parameters: str) -> dict[str, list[str]]:
+    """Every command that reads a table; OUT stands for a folder of its own."""
+    events = ["--user", "user", "--item", "item", "--time", "time"]
     return {
-        "assess": ["assess", str(path), "--out", str(out), "--matcher", "visit"],
-        "sweep": ["sweep", str(path)],
+        "assess": ["assess", str(path), *events, "--out", "OUT/a", "--matcher", "visit", "--no-report"],
+        "sweep": ["sweep", str(path), *events, "--thin", "0.5"],
         "attributes": ["attributes", str(path), "--columns", "user,item,code"],
-        "obfuscate": ["obfuscate", str(path), "--column", "code", "--domain", "9", "--out", str(out / "o.csv"), *made],
+        "obfuscate": ["obfuscate", str(path), "--column", "code", "--domain", "9", "--out", "OUT/o.csv", *MECHANISM],
+        "estimate": ["estimate", str(path), "--parameters", parameters, "--out", "OUT/e.csv"],
         "simulate": ["simulate", "new-york", "--users", "50", "--compare", str(path)],
         "scores": ["scores", str(path)],
     }
 
 
-def tried(words: list[str]) -> str:
-    """Run one command; "ok" if it refuses with one sentence and exit code 2."""
-    try:
-        done = subprocess.run([*ENTROPIE, *words], capture_output=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return "hangs"
-    said = done.stderr.decode(errors="replace")
-    if done.returncode == 2 and said.startswith("entropie: ") and said.count("\n") == 1:
+def tried(trial: Trial) -> str:
+    """Run one command; "ok" if it does its work, or refuses with one sentence and exit code 2."""
+    with tempfile.TemporaryDirectory(prefix="entropie-soak-") as out:
+        words = [word.replace("OUT", out) for word in trial.words]
+        try:
+            done = subprocess.run([*ENTROPIE, *words], capture_output=True, timeout=PATIENCE_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return "hangs"
+    said = done.stderr.decode(errors="replace").strip()
+    lines = said.splitlines()
+    if done.returncode == trial.code and (trial.code == 0 or (said.startswith("entropie: ") and len(lines) == 1)):
         return "ok"
-    return f"exit {done.returncode}: {said.strip().splitlines()[-1][:200] if said.strip() else 'nothing said'}"
+    return f"exit {done.returncode}: {lines[-1][:200] if lines else 'nothing said'}"
 
 
-def soak(folder: Path, runs: int, rows: int, only: list[str], on: list[str]) -> Counter[tuple[str, str, str]]:
-    """How often each command on each file came to what."""
-    found: Counter[tuple[str, str, str]] = Counter()
-    for name, path in files(folder, rows):
-        if on and name not in on:
-            continue
-        for command, words in commands(path, folder).items():
-            # A table of attributes has no times to be read: bad ones are values like others.
-            if (only and command not in only) or (command == "attributes" and name.startswith("times")):
-                continue
-            for _ in range(runs):
-                found[command, name, tried(words)] += 1
+def soak(chosen: list[Trial], runs: int, at_once: int, deadline: float) -> Found:
+    """How often each command on each file came to what; runs go round, so that all get about the same number."""
+    found: Found = Counter()
+    begun = time.monotonic()
+    with ThreadPoolExecutor(at_once) as pool:
+        for number in range(1, runs + 1):
+            # A trial that would begin too late is not begun.
+            for trial, came in zip(chosen, pool.map(lambda t: in_time(t, deadline), chosen), strict=True):
+                if came is not None:
+                    found[trial.command, trial.name, came] += 1
+                if came not in (None, "ok"):
+                    print(f"{trial.command} on {trial.name}: {came}", flush=True)
+            seconds = time.monotonic() - begun
+            print(
+                f"round {number} of {runs}: {found.total()} runs, {wrong_in(found)} wrong, {seconds:.0f} s", flush=True
+            )
+            if time.monotonic() > deadline:
+                break
     return found
 
 
+def in_time(trial: Trial, deadline: float) -> str | None:
+    """What a trial came to, None after the deadline."""
+    return tried(trial) if time.monotonic() < deadline else None
+
+
+def wrong_in(found: Found) -> int:
+    """How many runs were anything but right."""
+    return sum(times for (_, _, came), times in found.items() if came != "ok")
+
+
 def main() -> None:
-    """Print the table; exit 1 if anything but a refusal was seen."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    """Print each round and at last the table; exit 1 if anything but what ought to be was seen."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("runs", nargs="?", type=int, default=200)
-    parser.add_argument("--rows", type=int, default=600_000)
+    parser.add_argument("--rows", type=int, default=70_000)
+    parser.add_argument("--seconds", type=float, default=3300.0, help="begin no run after this time")
+    parser.add_argument("--at-once", type=int, default=2, help="runs at the same time")
     parser.add_argument("--only", action="append", default=[], help="a command; repeatable")
     parser.add_argument("--on", action="append", default=[], help="a file; repeatable")
     given = parser.parse_args()
-    begun = time.perf_counter()
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="entropie-soak-") as folder:
-        found = soak(Path(folder), given.runs, given.rows, given.only, given.on)
+        chosen = [
+            trial
+            for trial in trials(Path(folder), given.rows)
+            if trial.command in (given.only or [trial.command]) and trial.name in (given.on or [trial.name])
+        ]
+        for path in sorted(Path(folder).glob("*.csv*")):
+            print(f"{path.name}: {path.stat().st_size / LINE_LIMIT_BYTES:.1f} blocks", flush=True)
+        found = soak(chosen, given.runs, given.at_once, begun + given.seconds)
     for (command, name, came), times in sorted(found.items()):
         print(f"{command:12} {name:16} {times:5} x {came}")
-    wrong = sum(times for (_, _, came), times in found.items() if came != "ok")
-    print(f"{found.total()} runs in {time.perf_counter() - begun:.0f} s, {wrong} of them wrong")
-    sys.exit(1 if wrong else 0)
+    print(f"{found.total()} runs in {time.monotonic() - begun:.0f} s, {wrong_in(found)} of them wrong")
+    sys.exit(1 if wrong_in(found) else 0)
 
 
 if __name__ == "__main__":
