@@ -51,7 +51,8 @@ def test_a_limit_that_is_not_met(entropie, loyal):
     ran = entropie(*ASSESS, "--profile", "ema")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith(
-        "FAIL ema limit 9\N{NO-BREAK SPACE}%: most exposed 10\N{NO-BREAK SPACE}% of people are re-"
+        "FAIL ema limit 9\N{NO-BREAK SPACE}%: an attacker who knows the first half of each person's events\n"
+        "re-identifies 100\N{NO-BREAK SPACE}% of the most exposed 10\N{NO-BREAK SPACE}% of people "
     )
     assert "\nSource of the limit: European Medicines Agency" in ran.out
     found = document()

@@ -19,6 +19,7 @@ from entropie.gate.waiver import Waiver
 from entropie.request import Limits
 
 TODAY = datetime.date(2026, 11, 16)
+ATTACKER = "an attacker who knows the first half of each person's events"
 HOUSE = {"limit": 0.5, "limit_name": "house rule", "fail_on": "average"}
 EMA = {"profile": "ema"}
 shares = st.floats(0.0, 1.0)
@@ -117,12 +118,20 @@ def test_without_a_measure_the_profile_chooses(name):
 @pytest.mark.parametrize(
     ("limits", "decision", "headline"),
     [
-        (EMA, "FAIL", "FAIL   ema limit 9 %: most exposed 10 % of people are re-identified in 80 % of cases (70 to 90 %)"),
-        (HOUSE, "INCONCLUSIVE", "INCONCLUSIVE   house rule limit 50 %: people are re-identified in 50 % of cases (40 to 60 %)"),
+        (
+            EMA, "FAIL",
+            (f"FAIL   ema limit 9 %: {ATTACKER} re-identifies 80 % of the most exposed 10 % of people (95 % confidence "
+             "interval 70 to 90 %)"),
+        ),
+        (
+            HOUSE, "INCONCLUSIVE",
+            (f"INCONCLUSIVE   house rule limit 50 %: {ATTACKER} re-identifies 50 % of the 100 people assessed (95 % "
+             "confidence interval 40 to 60 %)"),
+        ),
         (
             {**EMA, "attempt_probability": 0.05}, "PASS",
-            ("PASS   ema limit 9 %: most exposed 10 % of people are re-identified in 4 % of cases (3.5 to 4.5 %), with an "
-             "attempt probability of 5 % declared"),
+            (f"PASS   ema limit 9 %: {ATTACKER} re-identifies 4 % of the most exposed 10 % of people (95 % confidence "
+             "interval 3.5 to 4.5 %), with an attempt probability of 5 % declared"),
         ),
     ],
 )  # fmt: skip
@@ -133,7 +142,9 @@ def test_the_first_line(limits, decision, headline):
 
 def test_a_number_never_looks_like_the_limit_it_is_not():
     found = judge(assessment(worst=(0.0904, 0.0903, 0.0906)), **EMA)
-    assert said(found.headline).endswith("in 9.04 % of cases (9.03 to 9.1 %)")
+    assert said(found.headline).endswith(
+        "9.04 % of the most exposed 10 % of people (95 % confidence interval 9.03 to 9.1 %)"
+    )
     assert said(found.sentence) == (
         "FAIL: the risk of the most exposed 10 % of people is at least 9.03 %, above the limit of 9 % (European Medicines "
         "Agency, Policy 0070)."
@@ -175,11 +186,15 @@ def test_exact_document():
     }  # fmt: skip
     assert shown == {
         "decision": "INCONCLUSIVE",
-        "headline": "INCONCLUSIVE   house rule limit 50 %: people are re-identified in 50 % of cases (38 to 62 %)",
+        "headline": (
+            f"INCONCLUSIVE   house rule limit 50 %: {ATTACKER} re-identifies 50 % of the 100 people assessed (95 % "
+            "confidence interval 38 to 62 %)"
+        ),
         "sentence": (
             "INCONCLUSIVE: the risk of people lies between 38 and 62 %, and so does the limit of 50 % (house rule)."
         ),
         "rests_on": [
+            "INCONCLUSIVE only because the average was judged. On the most exposed people: FAIL.",
             "The measured share is so close to the limit that no number of people would decide.",
             "Measured: the strongest attacker re-identifies 50 % (95 % CI 38 to 62 %) of the 100 people assessed.",
             "100 of 120 people were assessed; excluded: 20 with fewer than 10 events. Their risk is not covered.",
@@ -202,7 +217,7 @@ def test_exact_document():
         "limit": 0.5,
         "people_needed": None,
         "without_declaration": None,
-        "on_most_exposed": None,
+        "on_most_exposed": "FAIL",
         "waiver": None,
     }
 
@@ -239,10 +254,32 @@ def test_a_pass_of_the_average_alone_says_so_first():
     assert "only because" not in statements(calm)
 
 
+def test_an_average_of_ones_own_does_not_hide_the_most_exposed():
+    found = judge(assessment(average=(0.23, 0.2, 0.26), worst=(0.88, 0.8, 0.95)), **HOUSE)
+    assert (found.decision, found.on_most_exposed) == ("PASS", "FAIL")
+    assert found.rests_on[0] == "PASS only because the average was judged. On the most exposed people: FAIL."
+    assert judge(assessment(), **EMA).on_most_exposed is None
+
+
+@pytest.mark.parametrize(
+    ("split", "knows"),
+    [
+        ({"train_events": 2}, "only the first 2 events of each person"),
+        ({"train_events": 1}, "only the first event of each person"),
+        ({"rule": "history"}, "the history of each person"),
+        ({"knowledge": "maximum", "train_events": 2}, "the attacked events"),
+    ],
+)
+def test_an_attacker_who_was_limited_is_told(split, knows):
+    found = judge(assessment(split=split), **EMA)
+    assert f": an attacker who knows {knows} re-identifies " in found.headline
+    assert ("The attacker was limited to the first " in statements(found)) == knows.startswith("only")
+
+
 def test_reports_of_a_mechanism_are_told():
     warning = "The risk is understated: these data are reports of a mechanism, which the attack does not know."
     assert warning not in statements(judge(assessment(average=(0.1, 0.0, 0.2)), **HOUSE))
-    found = judge(assessment(average=(0.1, 0.0, 0.2), facts={"obfuscated": True}), **HOUSE)
+    found = judge(assessment(average=(0.1, 0.0, 0.2), worst=(0.2, 0.1, 0.3), facts={"obfuscated": True}), **HOUSE)
     assert found.decision == "PASS"
     assert found.rests_on[0].startswith(warning)
 

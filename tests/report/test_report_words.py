@@ -57,10 +57,10 @@ def judged(**changes):
 
 def test_the_number_beside_the_verdict_is_the_number_judged(words):
     text = box(words, judged(**EMA))
-    assert text.startswith("FAIL 90 % is the risk of the most exposed 10 % of people to be re-identified")
-    assert "(95 % CI 85 % to 95 %). The limit is 9 %: European Medicines Agency, Policy 0070." in text
+    assert text.startswith("FAIL 90 % of the most exposed 10 % of people are re-identified by an attacker who knows")
+    assert "(95 % confidence interval 85 % to 95 %). The limit is 9 %: European Medicines Agency, Policy 0070." in text
     average = {"limit": 0.4, "limit_name": "house rule", "fail_on": "average"}
-    assert box(words, judged(**average)).startswith("FAIL 50 % is the risk of people to be re-identified")
+    assert box(words, judged(**average)).startswith("FAIL 50 % of people are re-identified by an attacker")
 
 
 def test_the_verdict_is_told_once(words):

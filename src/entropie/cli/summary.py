@@ -46,16 +46,25 @@ def _headline(result: Assessment) -> str:
     verdict = result.verdict
     if verdict is None:
         share, exposed = result.reidentified, result.most_exposed
-        text = f"{percent(share.value)} of people are re-identified (95 % CI {interval(share)})"
+        ends = f"95 % confidence interval {interval(share)}"
+        text = f"{percent(share.value)} of {_assessed(result)} are re-identified ({ends})"
         if exposed.share < 1.0:
             right = f"{percent(exposed.right.value)} ({interval(exposed.right)})"
             text += f"; of the most exposed {percent(exposed.share)}, {right}"
         return output.paragraph(f"{text}.")
     lines = output.paragraph(verdict["headline"])
-    return "\n".join([lines, *map(output.paragraph, _conditions(verdict))])
+    return "\n".join([lines, *map(output.paragraph, _conditions(verdict, result.split))])
 
 
-def _conditions(verdict: dict[str, Any]) -> list[str]:
+def _assessed(result: Assessment) -> str:
+    """Whose share it is: not everybody's, where people were excluded."""
+    total = result.input.get("users") or 0
+    if total <= result.users:
+        return "people"
+    return f"the {plural(result.users, 'person', 'people')} assessed (of {count(total)})"
+
+
+def _conditions(verdict: dict[str, Any], split: dict[str, Any]) -> list[str]:
     """What the decision stands or falls with, beside the number."""
     lines = []
     if verdict["without_declaration"] not in (None, verdict["decision"]):
@@ -65,6 +74,8 @@ def _conditions(verdict: dict[str, Any]) -> list[str]:
         )
     if verdict["on_most_exposed"] not in (None, verdict["decision"]):
         lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
+    if verdict["decision"] == "PASS" and split.get("train_events") and split.get("knowledge") != "maximum":
+        lines.append("The attacker was limited by option; one who knows more may re-identify more people.")
     if verdict["people_needed"] is not None:
         lines.append(f"About {plural(verdict['people_needed'], 'person', 'people')} would be needed to tell.")
     if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
@@ -75,11 +86,11 @@ def _conditions(verdict: dict[str, Any]) -> list[str]:
 def _people(result: Assessment, name: str) -> list[str]:
     """Whom this is about, who was excluded, and which columns were taken."""
     facts = result.input
-    lines = [
-        output.paragraph(
-            f"{name}: {count(result.users)} people, {plural(result.items, 'item')}, {plural(result.events, 'event')}"
-        )
-    ]
+    people = f"{count(result.users)} people"
+    if (facts.get("users") or 0) > result.users:
+        people = f"{count(result.users)} of {count(facts['users'])} people assessed"
+    sizes = f"{plural(result.items, 'item')}, {plural(result.events, 'event')}"
+    lines = [output.paragraph(f"{name}: {people}, {sizes}")]
     excluded = []
     if facts.get("dropped_users"):
         few = f"fewer than {plural(facts['min_events'], 'event')}"
@@ -114,10 +125,10 @@ def _attacker_table(result: Assessment) -> str:
         if level.level == "weak":
             rows.insert(0, ["one event", "one event of each person", _share(level.figure.right)])
         elif level.level == "strong" and result.split.get("knowledge") != "maximum":
-            rows.append(["the attacked events", "all of them, with identities", _share(level.figure.right)])
-    rows.append(["chance", "", percent(1.0 - result.guessing_error)])
+            rows.append(["the same events", "the attacked events themselves", _share(level.figure.right)])
+    rows.append(["chance", "nothing: a random guess", percent(1.0 - result.guessing_error)])
     if result.null_error is not None:
-        rows.append(["control", "identities shuffled", percent(1.0 - result.null_error)])
+        rows.append(["control", "identities shuffled: nothing to find", percent(1.0 - result.null_error)])
     return output.table(["attacker", "knows", "re-identified"], rows, left=2)
 
 
@@ -129,10 +140,10 @@ def _knows(result: Assessment) -> str:
     """What the attacker that counts knows, in a few words."""
     rule, known = result.split.get("rule"), result.split.get("train_events")
     if result.split.get("knowledge") == "maximum":
-        return "the attacked events, with identities"
+        return "the attacked events themselves"
     if known:
         return f"first {'event' if known == 1 else f'{known} events'} of each person"
-    return "the history of each person" if rule == "history" else "first half of each trace"
+    return "the history of each person" if rule == "history" else "first half of each person's events"
 
 
 def _cautions(result: Assessment) -> list[str]:

@@ -58,7 +58,7 @@ class Verdict(Part, frozen=True):
     judged_risk           the number judged: measured_risk times the declared probability of an attempt, if any
     people_needed         where the data cannot tell: how many people could, if the share stays the same
     without_declaration   the decision without the declared probability of an attempt
-    on_most_exposed       the decision on the most exposed, where the limit is for them and the average was judged
+    on_most_exposed       the decision on the most exposed, where the average was judged
     """
 
     decision: Decision

@@ -21,7 +21,7 @@ from entropie.document import Document, typed
 from entropie.document.measured import MostExposed, ShareInterval
 from entropie.document.verdict import AppliedWaiver, Decision, Declared, Measure, Profile, Verdict
 from entropie.errors import InvalidInput, InvalidParameter, option
-from entropie.gate.people import assessed_statement, headline_level, people_needed
+from entropie.gate.people import assessed_statement, headline_level, known_events, people_needed
 from entropie.gate.profiles import OWN, own_profile, profile_named
 from entropie.gate.waiver import Waiver, read_waiver
 from entropie.request import Limits
@@ -226,7 +226,7 @@ class _Case:
 
     @property
     def on_most_exposed(self) -> Decision | None:
-        if self.profile.speaks_of != "maximum" or self.measure != "average":
+        if self.measure != "average":
             return None
         return decide(self._times(self.document.headline.most_exposed.right), self.profile.limit)
 
@@ -250,11 +250,13 @@ class _Case:
         """The first line that anybody reads."""
         waived = f" (waived until {waiver.expires})" if waiver is not None and waiver.applies else ""
         name = self.profile.title if self.profile.name == OWN else self.profile.name
-        whom = self.whom.removeprefix("the ")
-        risk = f"{self._percent(self.judged.value)} of cases ({interval(self.judged, beside=self.profile.limit)})"
+        risk, ends = self._percent(self.judged.value), interval(self.judged, beside=self.profile.limit)
+        whom = self.whom if self.group.share < 1.0 else f"the {plural(self.group.people, 'person', 'people')} assessed"
         given = "" if self.chance is None else f", with an attempt probability of {stated(self.chance)} declared"
         limit = f"{name} limit {stated(self.profile.limit)}"
-        return f"{self.decision}{waived}   {limit}: {whom} are re-identified in {risk}{given}"
+        attacker = f"an attacker who knows {known_events(self.document.split)}"
+        found = f"{attacker} re-identifies {risk} of {whom} (95 % confidence interval {ends})"
+        return f"{self.decision}{waived}   {limit}: {found}{given}"
 
     def _sentence(self) -> str:
         """The decision and the end of the interval that it rests on."""
@@ -270,6 +272,7 @@ class _Case:
     def _statements(self) -> list[str | None]:
         return [
             *self._only_because(),
+            self._limited_statement(),
             self._needed_statement(),
             self._obfuscated_statement(),
             self._measured_statement(),
@@ -289,11 +292,20 @@ class _Case:
             )
         exposed = self.on_most_exposed
         if exposed is not None and _WORSE.index(exposed) > _WORSE.index(self.decision):
+            anyone = "; the limit is for the risk of any one person" if self.profile.speaks_of == "maximum" else ""
             reasons.append(
-                f"{self.decision} only because the average was judged; the limit is for the risk of any one person. "
-                f"On the most exposed people: {exposed}."
+                f"{self.decision} only because the average was judged{anyone}. On the most exposed people: {exposed}."
             )
         return reasons
+
+    def _limited_statement(self) -> str | None:
+        split = self.document.split
+        if split.train_events is None or split.knowledge == "maximum":
+            return None
+        return (
+            f"The attacker was limited to {known_events(split).removeprefix('only ')}, a choice of the user's; one who "
+            "knows more may re-identify more people."
+        )
 
     def _needed_statement(self) -> str | None:
         if self.decision != "INCONCLUSIVE":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from entropie.document import Document
+from entropie.document.assessment import SplitFacts
 from entropie.measures.best import level_among
 from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.words import count, plural
 
-__all__ = ["MOST_PEOPLE", "assessed_statement", "headline_level", "people_needed"]
+__all__ = ["MOST_PEOPLE", "assessed_statement", "headline_level", "known_events", "people_needed"]
 
 MOST_PEOPLE = 10**9
 """A decision that needs more people than this is out of reach."""
@@ -39,6 +40,16 @@ def _excluded(document: Document, total: int) -> dict[str, int]:
         "with nothing to learn from or nothing to attack": document.split.dropped_users,
     }
     return {reason: number for reason, number in counts.items() if number}
+
+
+def known_events(split: SplitFacts) -> str:
+    """What the attacker whose result is judged knows, in a few words."""
+    if split.knowledge == "maximum":
+        return "the attacked events"
+    if split.train_events is not None:
+        events = "event" if split.train_events == 1 else f"{count(split.train_events)} events"
+        return f"only the first {events} of each person"
+    return "the history of each person" if split.rule == "history" else "the first half of each person's events"
 
 
 def headline_level(document: Document) -> float:
