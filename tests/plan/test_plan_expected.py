@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from entropie.assessment import assess
 from entropie.cli import output
 from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
+from entropie.mitigate.mitigation import Mitigation
+from entropie.mitigate.protect import protect
+from entropie.mitigate.sweep import sweep
 from entropie.plan import expected
-from entropie.plan.expected import expected_seconds, foretell
+from entropie.plan.expected import expected_seconds, foretell, foretell_matchers
 from entropie.progress import EXPECTED
-from entropie.request import Request
+from entropie.request import Request, Run
 
 
 def sharing(people: int, items: int) -> Split:
@@ -44,3 +49,30 @@ def test_it_is_told_where_it_is_long(monkeypatch: pytest.MonkeyPatch, capsys: py
         with output.stages(quiet=quiet) as progress:
             progress(told[0], 0.0)
         assert (capsys.readouterr().err == f"entropie: {told[0]}.\n") is not quiet
+
+
+def test_a_sweep_and_protection_tell_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected, "_WORTH_TELLING_SECONDS", 0.0)
+    rng = np.random.default_rng(2)
+    table = pa.table({"user": np.repeat(np.arange(30), 12), "item": rng.integers(0, 9, 360), "time": np.arange(360)})
+    for job in (
+        lambda progress: sweep(table, [Mitigation("thin", 0.5)], matchers=["visit"], replicates=20, progress=progress),
+        lambda progress: protect(table, 0.5, matchers=["visit"], progress=progress),
+        lambda progress: assess(table, matchers=["visit"], protect=0.5, replicates=20, progress=progress),
+    ):
+        told: list[str] = []
+        job(lambda stage, share, told=told: told.append(stage))
+        first = next(place for place, stage in enumerate(told) if stage.startswith(("attacking", "protecting")))
+        assert [stage for stage in told[:first] if stage.startswith(EXPECTED)]
+        protecting = [place for place, stage in enumerate(told) if stage == "protecting: calibration"]
+        assert all(told[place - 1].startswith(EXPECTED) for place in protecting)
+
+
+def test_more_mitigations_are_more_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+    monkeypatch.setattr(expected, "seconds", lambda value: told.append(value) or "some time")
+    monkeypatch.setattr(expected, "_WORTH_TELLING_SECONDS", 0.0)
+    split, run = sharing(200, 10), Run(threads=1)
+    for times in (1.0, 7.0):
+        foretell_matchers(["visit"], split, run, times)
+    assert told[1] == pytest.approx(7.0 * told[0])

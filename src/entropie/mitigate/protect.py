@@ -50,6 +50,7 @@ from entropie.mitigate.protection import (
     untouched_sentence,
 )
 from entropie.mitigate.windows import matchers_of
+from entropie.plan.expected import foretell_matchers
 from entropie.progress import Progress
 from entropie.request import Request, Run
 from entropie.theory import fano
@@ -106,6 +107,7 @@ def protect_request(request: Request, wanted: Wanted) -> Protection:
     names = matchers_of(request.attackers)
     prepared, run = prepare(request), request.run
     train, target = prepared.split.train, prepared.split.target
+    foretell_matchers(names, prepared.split, run)
     attacks = {name: measured_attack(name, train, target, run, f"attacking: {name}") for name in names}
     best = BestAttack.of(attacks)
     before = figure(best.matcher, best.error, best.measures.pse)
@@ -121,6 +123,8 @@ def protect_split(
     `as_it_is` is the attack on the plain events, shown in a row of its own.
     """
     senders = Senders.of(split, wanted.reports_per_user)
+    # The price of these matchers stands for that of all: 25 s for 80,000 people, of whom each sends one, took 18 to 30.
+    foretell_matchers(_PLAIN_MATCHERS, Split(senders.train, senders.sent, split.users, split.dropped_users), run)
     run.progress("protecting: calibration", 0.0)
     response = best_response(senders, wanted.error, wanted.max_epsilon)
     limit = response.epsilon if wanted.max_epsilon is None else wanted.max_epsilon

@@ -28,6 +28,7 @@ from entropie.mitigate.material import Material
 from entropie.mitigate.mitigation import KINDS, Cost, Mitigation
 from entropie.mitigate.sweep_result import Sweep, SweepRow
 from entropie.mitigate.windows import matchers_of
+from entropie.plan.expected import foretell_matchers
 from entropie.progress import Progress, silent, under
 from entropie.request import Attackers, People, Request, Run, Source
 from entropie.theory import checks
@@ -37,6 +38,7 @@ __all__ = ["REPLICATES", "Options", "default_mitigations", "sweep", "sweep_sourc
 REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every mitigation needs its own."""
 _COMPANION = "visit"
+_USED = 2  # matchers on every mitigation: the strongest and its companion
 """Run beside the strongest matcher: it asks neither order nor time, so that it stays strong where those are gone."""
 _ANY_PEOPLE, _ALL, _ANY_RUN = People(), Attackers(), Run()
 
@@ -147,6 +149,9 @@ def sweep_source(
         raise InvalidInput(
             f"An attack needs at least two people with enough events, there is one; lower {option('min_events')}."
         )
+    each = 1.0 if attackers.matchers else min(1.0, _USED / len(names))
+    again = 0.0 if attackers.matchers else 1.0  # the first row, with all matchers
+    foretell_matchers(names, material.split, run, 1.0 + each * len(chosen) + again)
     as_it_is, rows = _Search(material, run, names, len(chosen)).rows(chosen, all_on_each=bool(attackers.matchers))
     users = material.split.train.users
     return Sweep(

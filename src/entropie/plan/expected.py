@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,21 +13,26 @@ from entropie.plan.costs import price
 from entropie.plan.plan import Counts, plan_of
 from entropie.plan.sizes import Data, Machines
 from entropie.progress import EXPECTED
-from entropie.request import Request
+from entropie.request import Attackers, Request, Run, Source
 from entropie.words import plural, seconds
 
-__all__ = ["expected_seconds", "foretell"]
+__all__ = ["expected_seconds", "foretell", "foretell_matchers"]
 
 _WORTH_TELLING_SECONDS = 60.0
 _PEOPLE_LOOKED_AT = 10_000
 
 
-def foretell(request: Request, split: Split) -> None:
-    """Tell how long the attacks will take, if that is long, as it is where everybody shares their items."""
-    expected = expected_seconds(request, split)
+def foretell(request: Request, split: Split, times: float = 1.0) -> None:
+    """Tell how long so many times the attacks will take, if long, as it is where everybody shares their items."""
+    expected = times * expected_seconds(request, split)
     if expected >= _WORTH_TELLING_SECONDS:
         people = plural(split.train.users, "person", "people")
         request.run.progress(f"{EXPECTED}about {seconds(expected)} for the attacks on {people}", 0.0)
+
+
+def foretell_matchers(matchers: Sequence[str], split: Split, run: Run, times: float = 1.0) -> None:
+    """The same for these matchers alone, without control and without weaker attackers."""
+    foretell(Request(Source(), attackers=Attackers(tuple(matchers), (), control=False), run=run), split, times)
 
 
 def expected_seconds(request: Request, split: Split) -> float:
