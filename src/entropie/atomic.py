@@ -115,7 +115,10 @@ def _identities(path: Path) -> set[object]:
     return {Path(os.path.realpath(path))}  # also of a name that is too long to be one
 
 
-def check_folder(out: Path) -> None:
+_ELSEWHERE = f"name another with {option('out')}"
+
+
+def check_folder(out: Path, remedy: str = _ELSEWHERE) -> None:
     """Refuse a folder that cannot be made or filled before hours are spent on what would go there."""
     existing = next(place for place in (out.absolute(), *out.absolute().parents) if _exists(place))
     try:
@@ -128,8 +131,8 @@ def check_folder(out: Path) -> None:
             raise _failed(f"Folder {_shown(out)}", existing, problem) from None
         usable = False
     if not usable:
-        raise InvalidInput(f"Folder {_shown(out)} cannot be written to; name another with {option('out')}.")
-    _refuse_foreign(existing, out)
+        raise InvalidInput(f"Folder {_shown(out)} cannot be written to; {remedy}.")
+    _refuse_foreign(existing, out, remedy)
 
 
 def _exists(place: Path) -> bool:
@@ -139,13 +142,13 @@ def _exists(place: Path) -> bool:
         return False
 
 
-def _refuse_foreign(existing: Path, out: Path) -> None:
+def _refuse_foreign(existing: Path, out: Path, remedy: str) -> None:
     """In a folder that everybody shares, refuse a place that somebody else has made ready under the name wanted."""
     if existing != out.absolute() or not hasattr(os, "geteuid"):
         return
     shared = existing.parent.stat().st_mode & stat.S_ISVTX and existing.parent.stat().st_mode & stat.S_IWOTH
     if shared and not {existing.lstat().st_uid, existing.stat().st_uid} <= {0, os.geteuid()}:
-        raise InvalidInput(f"Folder {_shown(out)} belongs to somebody else; name another with {option('out')}.")
+        raise InvalidInput(f"Folder {_shown(out)} belongs to somebody else; {remedy}.")
 
 
 def check_file(target: Path) -> None:
@@ -158,7 +161,7 @@ def check_file(target: Path) -> None:
         raise InvalidInput(f"Output {_shown(target)} cannot be written: it is a folder; name a file.")
     if _exists(target) and not target.is_file():
         raise InvalidInput(f"Output {_shown(target)} cannot be written: it is not a plain file; name another.")
-    check_folder(target.parent)
+    check_folder(target.parent, "name a file in another")
 
 
 @contextlib.contextmanager

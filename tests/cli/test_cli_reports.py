@@ -202,7 +202,7 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
         (["a.csv", "--parameters", "bad.json"], "The parameter document has an unknown field `epsilon`"),
         (
             ["a.csv", "--parameters", "garbage.json"],
-            "Parameter document garbage.json is not whole JSON (damaged or cut off);",
+            "Parameter document garbage.json is not JSON;",
         ),
         (["a.csv", *mine, "--item", "zoo"], "Option --item must be item codes from 0 to 5"),
         (["a.csv", *mine, "--item", "6"], "Option --item must be item codes from 0 to 5, got 6 instead."),

@@ -411,3 +411,26 @@ ALLOWED_WRITERS = {
     "estimation/counts.py",  # into a hidden file
     "paper/steps.py",  # a switch of the system
 }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("calibrate", "--users", "9", "--domain", "9", "--bayes-error", "0.8", "--parameters", "/proc/p.json"),
+            "Folder /proc cannot be written to; name a file in another.",
+        ),
+        (
+            ("reproduce", "99"),
+            "There is no figure `99`; choose among 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, cities, growth, all.",
+        ),
+        (
+            ("attributes", "events.csv", "--columns", "age,", "sex"),
+            "Got unexpected extra argument (sex). Try 'entropie attributes --help'.",
+        ),
+        (("report", "events.csv"), "Assessment events.csv is not JSON; make it anew with `entropie assess`."),
+    ],
+)
+def test_a_message_names_what_the_command_has(entropie, events, arguments, said):
+    ran = entropie(*arguments)
+    assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {said}\n")

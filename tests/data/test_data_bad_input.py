@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import resource
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +87,34 @@ def test_missing_column(write: Callable[..., Path]) -> None:
     )
 
 
+def test_names_in_another_encoding(write: Callable[..., Path]) -> None:
+    path = write("user,Straße\na,b\n".encode("latin1"))
+    assert message(path, item="Straße") == (
+        f"Column `Straße` is missing from {path}, whose line of names is not UTF-8; convert the file, as in "
+        "`iconv -f latin1 -t utf-8 old.csv > new.csv`."
+    )
+
+
+def test_folders_that_are_closed_to_us() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder, closed = Path(name), Path(name, "in", "closed")
+        closed.mkdir(parents=True)
+        for file in (folder / "in" / "a.csv", closed / "b.parquet"):
+            file.write_bytes(GOOD_LINES)
+        folder.chmod(0o755)
+        closed.chmod(0)
+        try:
+            if os.geteuid() == 0:  # nothing is closed to root
+                os.seteuid(65534)
+            for named in (closed, folder / "in", closed / "b.parquet"):
+                refused = closed / "b.parquet" if named.suffix else closed
+                assert message(named) == f"{refused} cannot be opened: permission denied."
+        finally:
+            if os.getuid() == 0:
+                os.seteuid(0)
+            closed.chmod(0o755)
+
+
 def test_no_column_looks_like_the_item(write: Callable[..., Path]) -> None:
     path = write(b"user,thing\na,b\n")
     assert message(path) == (f"No column of {path} looks like the item; found: user, thing. Name it with `item=`.")
@@ -146,6 +176,9 @@ def test_text_that_is_no_time(write: Callable[..., Path]) -> None:
     text = message(write(b"user,item,time\na,b,yesterday\n"))
     assert "holds no time that can be read, first in line 2; expected seconds" in text
     assert "`time=`" in text
+    german = message(write(b"user,item,time\na,b,01.01.1970 00:00:08\n"))
+    assert "ISO 8601 (2012-04-03 18:00:07) or" in german
+    assert german.endswith("Convert it to ISO 8601, or name another with `time=`.")
 
 
 def test_nan_times_count_as_dirty() -> None:

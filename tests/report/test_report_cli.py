@@ -49,7 +49,7 @@ def test_without_pictures(capsys, monkeypatch):
     [
         (None, "Assessment bad.json does not exist; make one with `entropie assess`."),
         (b"{", "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
-        (b"\xff\xfe", "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
+        (b"\xff\xfe", "Assessment bad.json is not JSON; make it anew with `entropie assess`."),
         (b"[" * 100_000, "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
         (b'{"users": NaN}', "Assessment bad.json is not whole JSON (damaged or cut off); make it anew with `entropie assess`."),
         (b"{}", "Assessment bad.json must have the schema entropie.assessment/1, got None instead; make it anew with `entropie assess`."),

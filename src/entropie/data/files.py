@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -141,10 +141,16 @@ class InputFile:
 
 def find_files(source: str | os.PathLike[str], suffixes: frozenset[str] | None = None) -> list[Path]:
     """Turn a path, a folder or a glob into the files it names, in order of their names."""
-    text = os.fspath(source)
+    try:
+        return _found(os.fspath(source), suffixes)
+    except OSError as error:
+        raise _closed_to_us(Path(error.filename or source), error) from None
+
+
+def _found(text: str, suffixes: frozenset[str] | None) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file() and _is_data(p.relative_to(path), suffixes))
+        files = sorted(p for p in _files_below(path) if _is_data(p.relative_to(path), suffixes))
         if not files:
             wanted = ", ".join(sorted(suffixes or _DATA_SUFFIXES))
             raise InvalidInput(f"Folder {text} holds no table; looked for {wanted} (also .gz, .zst, .bz2).")
@@ -157,6 +163,17 @@ def find_files(source: str | os.PathLike[str], suffixes: frozenset[str] | None =
             raise InvalidInput(f"No file matches {text}; quote the pattern and check the folder.")
         return files
     raise InvalidInput(f"{text} does not exist; give a file, a folder or a quoted glob.")
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """All files of a folder but hidden ones; a folder in it that is closed to us is not passed over."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        yield from (file for file in (Path(place, name) for name in names) if file.is_file())
 
 
 def combined_digest(digests: Sequence[tuple[str, str]]) -> str:

@@ -126,6 +126,11 @@ def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
 
 def missing_column(column: str, header: Header, wanted: Iterable[str | None] = ()) -> str:
     """Say that a column is not there, which one may be meant, and which there are."""
+    if _garbled(header):
+        return (
+            f"Column `{column}` is missing from {header.table}, whose line of names is not UTF-8; convert the file, as "
+            "in `iconv -f latin1 -t utf-8 old.csv > new.csv`."
+        )
     plain = {_plain(other): other for other in reversed(header.columns[:_LOOKED_AT])}
     near = difflib.get_close_matches(_plain(column), list(plain), 1, _NEAR)
     listed = header.listed(wanted)
@@ -141,6 +146,11 @@ def require_columns(wanted: Sequence[str], header: Header) -> None:
             raise InvalidInput(missing_column(column, header, wanted))
         if header.columns.count(column) > 1:
             raise InvalidInput(f"Column `{column}` appears more than once in {header.table}; give it one name.")
+
+
+def _garbled(header: Header) -> bool:
+    """Whether names were written in another encoding than they were read."""
+    return any("\N{REPLACEMENT CHARACTER}" in name for name in header.columns)
 
 
 def _plain(name: str) -> str:
@@ -160,7 +170,8 @@ def _choose(
     wanted = given.get(role)
     if wanted is not None:
         if wanted not in found:
-            raise InvalidInput(f"{missing_column(wanted, header, given.values())} Name it with {option(role)}.{hint}")
+            remedy = "" if _garbled(header) else f" Name it with {option(role)}.{hint}"
+            raise InvalidInput(f"{missing_column(wanted, header, given.values())}{remedy}")
         return ColumnChoice(role, wanted, "given")
     if preset is not None:
         column = preset.get(role)

@@ -64,8 +64,8 @@ def find_time_format(sample: pa.Array, column: str, name: str, first: str | None
     if texts and counts[best] == 0:
         raise InvalidInput(
             f"Column `{column}` of {name} holds no time that can be read{'' if first is None else f', first {first}'}"
-            f"{shown(f' ({texts[0]!r})')}; expected seconds, ISO 8601 or `{_EXAMPLE}`. Name another with "
-            f"{option('time')}."
+            f"{shown(f' ({texts[0]!r})')}; expected seconds, ISO 8601 (2012-04-03 18:00:07) or `{_EXAMPLE}`. Convert "
+            f"it to ISO 8601, or name another with {option('time')}."
         )
     if best != "float":
         return TimeFormat(best, ticks_per_second=10**6)

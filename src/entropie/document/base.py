@@ -121,7 +121,9 @@ def parsed(content: bytes, name: str, remedy: str) -> Any:
     except KeyError as problem:
         raise InvalidInput(f"{name} has the key {problem} twice; {remedy}.") from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise InvalidInput(f"{name} is not whole JSON (damaged or cut off); {remedy}.") from None
+        begun = content.lstrip()[:1] in (b"", b"{", b"[")
+        what = "whole JSON (damaged or cut off)" if begun else "JSON"
+        raise InvalidInput(f"{name} is not {what}; {remedy}.") from None
     return values
 
 

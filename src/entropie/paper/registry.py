@@ -41,6 +41,6 @@ def chosen_figures(names: Sequence[str]) -> tuple[Figure, ...]:
         if name == "all":
             continue
         if bare not in FIGURES:
-            raise InvalidParameter.of("figure", f"one of {', '.join((*FIGURES, 'all'))}", name)
+            raise InvalidParameter(f"There is no figure `{name[:20]}`; choose among {', '.join((*FIGURES, 'all'))}.")
         wanted.add(bare)
     return tuple(figure for name, figure in FIGURES.items() if name in wanted)
