@@ -243,7 +243,8 @@ class ParquetTable:
     ) -> Iterator[pa.RecordBatch]:
         path, declared = opened.path, self._groups[piece.file]
         groups = list(range(len(declared)) if piece.groups is None else piece.groups)
-        rejects.counted += sum(declared[group][0] for group in groups)
+        there = sum(declared[group][0] for group in groups)
+        rejects.counted += there
         row = piece.first_row + 1
         try:
             with open_parquet(path) as source:
@@ -256,6 +257,8 @@ class ParquetTable:
             opened.check_unchanged()
             raise damaged(path, error) from None
         opened.check_unchanged()
+        if row - piece.first_row - 1 != there:
+            raise damaged(path, f"{there} rows are declared, {row - piece.first_row - 1} are there")
 
     def sha256(self) -> str:
         """Digest of the file, or of the listing of the files."""
