@@ -53,7 +53,7 @@ def _headline(result: Assessment) -> str:
             text += f"; of the most exposed {percent(exposed.share)}, {right}"
         return output.paragraph(f"{text}.")
     lines = output.paragraph(verdict["headline"])
-    return "\n".join([lines, *map(output.paragraph, _conditions(verdict, result.split))])
+    return "\n".join([lines, *map(output.paragraph, _conditions(verdict, result))])
 
 
 def _assessed(result: Assessment) -> str:
@@ -64,9 +64,9 @@ def _assessed(result: Assessment) -> str:
     return f"the {plural(result.users, 'person', 'people')} assessed (of {count(total)})"
 
 
-def _conditions(verdict: dict[str, Any], split: dict[str, Any]) -> list[str]:
+def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
     """What the decision stands or falls with, beside the number."""
-    lines = []
+    lines, split = [], result.split
     if verdict["without_declaration"] not in (None, verdict["decision"]):
         chance = stated(verdict["attempt_probability"])
         lines.append(
@@ -77,7 +77,9 @@ def _conditions(verdict: dict[str, Any], split: dict[str, Any]) -> list[str]:
     if verdict["decision"] == "PASS" and split.get("train_events") and split.get("knowledge") != "maximum":
         lines.append("The attacker was limited by option; one who knows more may re-identify more people.")
     if verdict["people_needed"] is not None:
-        lines.append(f"About {plural(verdict['people_needed'], 'person', 'people')} would be needed to tell.")
+        needed = plural(verdict["people_needed"], "person", "people")
+        drawn = "; leave out --sample" if result.input.get("sampled_users") else ""
+        lines.append(f"About {needed} would be needed to tell{drawn}.")
     if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
         lines.append(f"Waived until {verdict['waiver']['expires']}.")
     return lines
@@ -101,7 +103,10 @@ def _people(result: Assessment, name: str) -> list[str]:
     if excluded:
         lines.append(output.paragraph(f"Excluded: {'; '.join(excluded)}."))
     if facts.get("sampled_users"):
-        lines.append(f"Sample: {plural(facts['sampled_users'], 'person', 'people')} were drawn and attacked.")
+        drawn = f"Sample: {count(facts['sampled_users'])} of {count(facts['users'] - facts['dropped_users'])} people."
+        lines.append(
+            output.paragraph(f"{drawn} Fewer people are easier to tell apart: among all the risk may be lower.")
+        )
     return [*lines, *_columns(facts)]
 
 
