@@ -321,8 +321,9 @@ def test_a_path_asks_for_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"users": 1}, {}),
         ({"users": 6, "shortest": 1, "longest": 1}, {"min_events": 1}),
         ({"users": 6, "longest": 12}, {"min_events": 50}),
+        ({"users": 6, "items": 1}, {"min_events": 1, "profile": "ema"}),
     ],
-    ids=["one person", "nobody to attack", "nobody active"],
+    ids=["one person", "nobody to attack", "nobody active", "one item"],
 )
 def test_what_the_data_do_not_allow_is_said_in_the_same_words(
     spark: SparkSession, tmp_path: Path, drawn: dict[str, Any], options: dict[str, Any]
