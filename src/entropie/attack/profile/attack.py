@@ -1,0 +1,150 @@
+"""The profile attacker from end to end: learn on the training cut in two, then name the targets.
+
+    training --cut in two--> quarters --candidates, evidence--> weights, temperature
+    training, targets --candidates, evidence x weights--> plain --crowd--> --joint-->
+
+Nothing here knows whose a target is: the owners enter in `credit`, which measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.features import check_same_people
+from entropie.attack.profile.candidates import NOBODY, Candidates, Scene, best_candidates, scene_of
+from entropie.attack.profile.everybody import (
+    Everybody,
+    asked_tally,
+    everybody_from,
+    fingerprints,
+    known_tally,
+    merge_tallies,
+)
+from entropie.attack.profile.evidence import evidence_for, weighed
+from entropie.attack.profile.fusion import Fusion, learn_fusion
+from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
+from entropie.attack.scoring import core_count
+from entropie.data.traces import Traces, cut_runs
+from entropie.errors import InvalidInput
+
+__all__ = ["KEPT", "Lesson", "ProfileAttack", "credit", "everybody_of", "learn", "name_targets", "profile_attack"]
+
+KEPT = 200
+"""People who come into question for a target."""
+
+LEARNED = 100
+"""The same in the lists that weights are learned on."""
+
+LEARNERS = 4000
+"""Weights are learned on so many people at most, those whose fingerprints are lowest."""
+
+REPEATING = 0.05
+"""Where fewer share an item between the quarters than this share of people, items are taken not to repeat."""
+
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """What the training taught: how much each kind of evidence counts, and how sharply to match."""
+
+    fusion: Fusion
+    temperature: float
+    repeats: bool  # whether people meet items again
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProfileAttack:
+    """Whom the attacker names: by each target alone, by the crowd of targets, and one-to-one."""
+
+    lesson: Lesson
+    plain: Candidates
+    crowd: Candidates
+    joint: Candidates
+
+
+def profile_attack(
+    train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None, *, threads: int | None = None
+) -> ProfileAttack:
+    """Learn on the training, attack the targets; `item_categories` has the category of every item, 0 and up."""
+    check_same_people(train, target)
+    workers = core_count(threads)
+    lesson = learn(train, item_categories, threads=workers)
+    plain = name_targets(train, target, lesson, item_categories, threads=workers)
+    crowd = crowd_scores(plain, train.users, lesson.temperature)
+    joint = joint_scores(plain, train.users, lesson.temperature)
+    return ProfileAttack(lesson, plain, crowd, joint)
+
+
+def learn(train: Traces, item_categories: NDArray[np.int64] | None = None, *, threads: int = 1) -> Lesson:
+    """Learn from people whose training can be cut in two: the earlier part is known, the later one attacked."""
+    lengths = np.diff(train.offsets)
+    able = train.take(np.flatnonzero(lengths >= 2))
+    if able.users < 2:
+        return Lesson(learn_fusion(np.zeros((0, 0, 12)), np.zeros((0, 0), np.int64), np.zeros(0, np.int64)), 1.0, True)
+    earlier, later = _halves(able)
+    everybody = everybody_of(earlier, later, item_categories)
+    rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
+    scene = scene_of(earlier, later, everybody, rows)
+    repeats = _repeating(scene, rows) >= REPEATING
+    lists = best_candidates(scene, LEARNED, repeats=repeats, threads=threads).people
+    seen = evidence_for(scene, lists, threads)
+    fusion = learn_fusion(seen, lists, rows)
+    scores = np.where(lists != NOBODY, (seen * fusion.weights).sum(axis=2), -np.inf)
+    return Lesson(fusion, choose_temperature(Candidates(lists, scores), able.users, rows), repeats)
+
+
+def name_targets(
+    train: Traces,
+    target: Traces,
+    lesson: Lesson,
+    item_categories: NDArray[np.int64] | None = None,
+    *,
+    kept: int = KEPT,
+    threads: int = 1,
+) -> Candidates:
+    """The people who come into question for every target with their fused scores, best first."""
+    scene = scene_of(train, target, everybody_of(train, target, item_categories))
+    lists = best_candidates(scene, kept, repeats=lesson.repeats, threads=threads).people
+    scores = weighed(scene, lists, lesson.fusion.weights, threads)
+    order = np.lexsort((lists, -scores), axis=1)
+    return Candidates(np.take_along_axis(lists, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
+def everybody_of(train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None) -> Everybody:
+    """What is known of everybody, from all people at once."""
+    if item_categories is not None and item_categories.size != train.domain_size:
+        raise InvalidInput(
+            f"Every item needs one category, got {item_categories.size} categories for {train.domain_size} items."
+        )
+    timed = train.times is not None and target.times is not None
+    tally = merge_tallies([known_tally(train, timed), asked_tally(target)])
+    return everybody_from(tally, timed, item_categories)
+
+
+def credit(found: Candidates, owners: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1/s per target whose owner is among its s best, which are tied; else 0."""
+    if found.scores.shape[1] == 0:
+        return np.zeros(owners.size)
+    best = (found.scores >= found.scores.max(axis=1, keepdims=True) - _TIE) & (found.people != NOBODY)
+    right = (best & (found.people == owners[:, None])).any(axis=1)
+    return np.where(right, 1.0 / np.maximum(best.sum(axis=1), 1), 0.0)
+
+
+def _halves(traces: Traces) -> tuple[Traces, Traces]:
+    lengths = np.diff(traces.offsets)
+    first = (lengths + 1) // 2
+    starts = traces.offsets[:-1]
+    return cut_runs(traces, starts, first), cut_runs(traces, starts + first, lengths - first)
+
+
+def _repeating(scene: Scene, rows: NDArray[np.int64]) -> float:
+    """Share of people whose later part has an item of the earlier one."""
+    people, targets = scene.people, scene.targets
+    domain = np.int64(scene.company.popularity.size)
+    known = np.repeat(np.arange(scene.users), np.diff(people.offsets)) * domain + people.items
+    asked = np.repeat(rows, np.diff(targets.offsets)) * domain + targets.items
+    return float(np.unique(asked[np.isin(asked, known)] // domain).size / rows.size)

@@ -1,0 +1,117 @@
+"""The people who come into question for each target: the k best by an index of items, or by what goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.profile.everybody import Everybody, company_of
+from entropie.attack.profile.people import known_people, targets_of
+from entropie.data.traces import Traces
+from entropie.kernels.profile import Company, KnownPeople, Targets, best_people, likely_people
+
+__all__ = ["NOBODY", "Candidates", "Scene", "best_candidates", "merge_candidates", "pieces", "scene_of"]
+
+NOBODY = -1
+"""Stands where fewer people than wanted come into question."""
+
+HABIT_USERS = 5000
+"""Up to so many people habits find candidates too: they are evidence for every pair, and so cost pairs."""
+
+HOUR_WEIGHT, HABIT_WEIGHT = 0.7, 0.6
+
+_BLOCK = 128
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Per target the k best people, best first, and their scores; `NOBODY` with -inf where there are fewer."""
+
+    people: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """All that a search takes: profiles, targets, and the company that items keep."""
+
+    people: KnownPeople
+    targets: Targets
+    company: Company
+
+    @property
+    def users(self) -> int:
+        """Number of known people."""
+        return self.people.penalty.size
+
+
+def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[np.int64] | None = None) -> Scene:
+    """Profiles of all, and the targets in `rows` or all; the company is of everybody in either case."""
+    company = company_of(train, target, everybody)
+    targets = targets_of(target if rows is None else target.take(rows), everybody, train.users)
+    if rows is not None:
+        targets = targets._replace(own=train.users + rows)
+    return Scene(known_people(train, everybody), targets, company)
+
+
+def best_candidates(scene: Scene, kept: int, *, repeats: bool = True, threads: int = 1) -> Candidates:
+    """The k best people of each target.
+
+    Where people repeat items, by the items they share with the target, their hours, and habits if there are not too
+    many people. Where nobody meets an item twice, by how well their items go with the target's.
+    """
+    people = scene.people
+    order = np.argsort(people.items, kind="stable")
+    starts = np.searchsorted(people.items[order], np.arange(scene.company.popularity.size + 1))
+    owners = np.repeat(np.arange(scene.users), np.diff(people.offsets))
+    kept = min(kept, scene.users)
+    hours = HOUR_WEIGHT if people.slots.size else 0.0
+    habits = HABIT_WEIGHT if scene.users <= HABIT_USERS else 0.0
+
+    def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        if repeats:
+            found = best_people(people, targets, starts, order, owners, hours, habits, kept)
+        else:
+            found = likely_people(people, targets, scene.company, starts, order, owners, kept)
+        return found  # type: ignore[no-any-return]
+
+    blocks = pieces(search, scene.targets, scene.targets.own, threads)
+    return Candidates(np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks]))
+
+
+def merge_candidates(parts: Sequence[Candidates], kept: int) -> Candidates:
+    """The k best over several blocks of people, whose numbers are everybody's; equal scores by number."""
+    people = np.concatenate([part.people for part in parts], axis=1)
+    scores = np.concatenate([part.scores for part in parts], axis=1)
+    order = np.lexsort((people, -scores), axis=1)[:, :kept]
+    return Candidates(np.take_along_axis(people, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
+def pieces(
+    work: Callable[[Targets, NDArray[np.int64]], _Found], targets: Targets, beside: NDArray[np.int64], threads: int
+) -> list[_Found]:
+    """Work on blocks of targets, with the rows of `beside`, on threads; the results stand in the targets' order."""
+    count = targets.sizes.size
+    cuts = [(begin, min(begin + _BLOCK, count)) for begin in range(0, count, _BLOCK)]
+    jobs = [(_part(targets, begin, end), beside[begin:end]) for begin, end in cuts]
+    if threads == 1:
+        return [work(*job) for job in jobs]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda job: work(*job), jobs))
+
+
+def _part(targets: Targets, begin: int, end: int) -> Targets:
+    """Some of the targets; entries stay where they are."""
+    return targets._replace(
+        offsets=targets.offsets[begin : end + 1],
+        sizes=targets.sizes[begin:end],
+        presence_sizes=targets.presence_sizes[begin:end],
+        habits=targets.habits[begin:end],
+        own=targets.own[begin:end],
+    )

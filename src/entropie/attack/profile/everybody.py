@@ -1,0 +1,191 @@
+"""What the attacker knows of everybody: counts that add up over blocks of people, and traces as sets of items.
+
+Training and targets count alike where no identity is needed: how many hold an item, which items go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.features import item_rows
+from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, Bins, bins_of, events_after, smoothed_hours
+from entropie.data.traces import Traces
+from entropie.kernels.profile import Company
+
+__all__ = [
+    "RARITIES",
+    "RECENCY",
+    "Everybody",
+    "Tally",
+    "asked_tally",
+    "company_of",
+    "everybody_from",
+    "fingerprints",
+    "known_tally",
+    "merge_tallies",
+]
+
+RECENCY = 0.1
+"""A training event with a events after it weighs 1/(1 + RECENCY a)."""
+
+RARITIES = 10
+"""Bins of log2 of how many hold an item, the last without end."""
+
+VISITS = 100
+"""Of the traces that hold an item at most so many are looked at for what goes with it."""
+
+SHRINK, MIX = 10.0, 0.8
+"""Evidence of company is shrunk by so much reach, and its odds are mixed with those of chance."""
+
+_UNITS = 2**24  # weights are summed in whole numbers of 1/_UNITS: the same sum in any order
+_SEEN = 0.1  # events given to every bin beforehand, so that none is impossible
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Sums over some traces, in whole numbers."""
+
+    holders: NDArray[np.int64]  # per item: traces that hold it
+    reach: NDArray[np.int64]  # per item: sum over its traces of 1/sqrt(items) times other items, in units
+    weights: NDArray[np.int64]  # per item: weights of training events, in units
+    slots: NDArray[np.int64]  # the same per slot, hour, gap and return
+    hours: NDArray[np.int64]
+    gaps: NDArray[np.int64]
+    returns: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Everybody:
+    """What follows from the tally of all: shares of everything over everybody."""
+
+    timed: bool
+    holders: NDArray[np.int64]
+    popularity: NDArray[np.float64]  # per item: share of the pairs (trace, item)
+    reach: NDArray[np.float64]
+    slots: NDArray[np.float64]
+    hours: NDArray[np.float64]  # smoothed
+    gaps: NDArray[np.float64]
+    returns: NDArray[np.float64]
+    rarity_bins: NDArray[np.int64]  # per item
+    rarities: NDArray[np.float64]
+    item_categories: NDArray[np.int64] | None
+    categories: NDArray[np.float64]  # empty without categories
+
+
+def known_tally(train: Traces, timed: bool) -> Tally:
+    """What the training of some people adds."""
+    bins = bins_of(train, timed)
+    units = np.rint(_UNITS / (1.0 + RECENCY * events_after(train)))
+    holders, reach = _held(train)
+    return Tally(
+        holders,
+        reach,
+        _sums(train.items.astype(np.int64), units, train.domain_size),
+        *(_sums(*part) for part in _timed_parts(bins, units)),
+        _sums(bins.returns, units, RETURNS),
+    )
+
+
+def asked_tally(target: Traces) -> Tally:
+    """What some targets add: how many hold an item and what goes together, which needs no identity."""
+    holders, reach = _held(target)
+    nothing = [np.zeros(size, np.int64) for size in (target.domain_size, SLOTS, HOURS, GAPS, RETURNS)]
+    return Tally(holders, reach, *nothing)
+
+
+def merge_tallies(parts: Sequence[Tally]) -> Tally:
+    """The tally of all: any grouping and order gives the same."""
+    return Tally(*(np.sum([getattr(part, field.name) for part in parts], axis=0) for field in fields(Tally)))
+
+
+def everybody_from(tally: Tally, timed: bool, item_categories: NDArray[np.int64] | None = None) -> Everybody:
+    """Turn the tally of all training and all targets into shares."""
+    rarity_bins = np.minimum(np.log2(np.maximum(tally.holders, 1)).astype(np.int64), RARITIES - 1)
+    weights = tally.weights.astype(np.float64)
+    by_category = np.zeros(0) if item_categories is None else _at_least(np.bincount(item_categories, weights))
+    return Everybody(
+        timed=timed,
+        holders=tally.holders,
+        popularity=np.maximum(tally.holders, 1) / max(int(tally.holders.sum()), 1),
+        reach=tally.reach / _UNITS,
+        slots=_at_least(tally.slots),
+        hours=_at_least(smoothed_hours(tally.hours.astype(np.float64))),
+        gaps=_at_least(tally.gaps),
+        returns=_at_least(tally.returns),
+        rarity_bins=rarity_bins,
+        rarities=_at_least(np.bincount(rarity_bins, weights, RARITIES)),
+        item_categories=item_categories,
+        categories=by_category,
+    )
+
+
+def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
+    """Traces as sets of items, first those of known people, then the targets', and who holds each item.
+
+    The traces of an item stand in the order of their fingerprints, so that a stride through them depends on no names.
+    """
+    first, second = item_rows(known), item_rows(asked)
+    offsets = np.concatenate((first.offsets, second.offsets[1:] + first.offsets[-1]))
+    items = np.concatenate((first.features, second.features))
+    lengths = np.diff(offsets)
+    prints = np.concatenate([fingerprints(traces, everybody) for traces in (known, asked)])
+    rank = np.empty(prints.size, np.int64)
+    rank[np.argsort(prints, kind="stable")] = np.arange(prints.size)
+    trace = np.repeat(np.arange(prints.size), lengths)
+    timed = everybody.timed
+    categories = everybody.item_categories
+    return Company(
+        offsets=offsets,
+        items=items,
+        weights=1.0 / np.sqrt(np.maximum(lengths, 1)),
+        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(everybody.holders))),
+        holders=trace[np.lexsort((rank[trace], items))],
+        reach=everybody.reach,
+        popularity=everybody.popularity,
+        rarity=everybody.rarity_bins,
+        categories=np.zeros(0, np.int64) if categories is None else categories,
+        category_count=everybody.categories.size,
+        bounds=np.cumsum([0, HOURS * timed, GAPS * timed, RETURNS]).astype(np.int64),
+        visits=VISITS,
+        shrink=SHRINK,
+        mix=MIX,
+    )
+
+
+def fingerprints(traces: Traces, everybody: Everybody) -> NDArray[np.uint64]:
+    """A hash of how popular the items of each trace are, one after the other: it depends on no name."""
+    words = everybody.holders.astype(np.uint64)[traces.items] * np.uint64(0x9E3779B97F4A7C15)
+    places = np.arange(traces.events) - np.repeat(traces.offsets[:-1], np.diff(traces.offsets))
+    words += (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0xC2B2AE3D27D4EB4F)
+    words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words ^ (words >> np.uint64(32)))))
+    return np.asarray(running[traces.offsets[1:]] - running[traces.offsets[:-1]], np.uint64)
+
+
+def _held(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows = item_rows(traces)
+    sizes = np.diff(rows.offsets)
+    each = np.rint(_UNITS * (sizes - 1) / np.sqrt(np.maximum(sizes, 1)))
+    return rows.holders(), _sums(rows.features.astype(np.int64), np.repeat(each, sizes), traces.domain_size)
+
+
+def _timed_parts(bins: Bins, units: NDArray[np.float64]) -> list[tuple[NDArray[np.int64], NDArray[np.float64], int]]:
+    nothing = np.full(units.size, -1, np.int64)
+    parts = ((bins.slots, SLOTS), (bins.hours, HOURS), (bins.gaps, GAPS))
+    return [(nothing if part is None else part, units, size) for part, size in parts]
+
+
+def _sums(places: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Sum whole numbers by place; a place below 0 counts nowhere."""
+    there = places >= 0
+    return np.bincount(places[there], units[there], size).astype(np.int64)
+
+
+def _at_least(sums: NDArray[np.floating] | NDArray[np.int64]) -> NDArray[np.float64]:
+    """Shares of sums in units, none of them 0."""
+    seen = sums + _SEEN * _UNITS
+    return np.asarray(seen / seen.sum(), np.float64)

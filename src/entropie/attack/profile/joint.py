@@ -1,0 +1,48 @@
+"""What the crowd of targets tells: normalisation per person, and one-to-one matching over the k best.
+
+Who holds all targets knows that each is of another person. Sinkhorn's iteration scales exp(scores) until the chances of
+every target and of every person sum to 1; after one round people who suit many targets count less (the crowd), at the
+end the matching is one-to-one (joint). Only the k best of each target take part: never all pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.profile.candidates import Candidates
+from entropie.kernels.profile_joint import scaled
+
+__all__ = ["ROUNDS", "TEMPERATURES", "choose_temperature", "crowd_scores", "joint_scores", "mean_surprise"]
+
+ROUNDS = 50
+TEMPERATURES = (0.7, 1.0, 1.4, 2.0)
+"""Scores are multiplied by one of these before they are matched, whichever serves best in training."""
+
+_LEAST_CHANCE = 1e-6
+
+
+def crowd_scores(found: Candidates, users: int, temperature: float = 1.0) -> Candidates:
+    """Normalise per person over all targets: ln of the chance of each candidate."""
+    return _normalised(found, users, temperature, 1)
+
+
+def joint_scores(found: Candidates, users: int, temperature: float = 1.0, rounds: int = ROUNDS) -> Candidates:
+    """Match one-to-one: ln of the chance of each candidate."""
+    return _normalised(found, users, temperature, rounds)
+
+
+def choose_temperature(found: Candidates, users: int, right: NDArray[np.int64]) -> float:
+    """The temperature under which joint matching is least surprised by the right people, in training."""
+    surprises = [mean_surprise(joint_scores(found, users, choice), right) for choice in TEMPERATURES]
+    return TEMPERATURES[int(np.argmin(surprises))]
+
+
+def mean_surprise(found: Candidates, right: NDArray[np.int64]) -> float:
+    """Mean of -ln of the chance of the right person, which is never taken to be below one in a million."""
+    chances = np.where(found.people == right[:, None], np.exp(found.scores), 0.0).sum(axis=1)
+    return -float(np.log(np.maximum(chances, _LEAST_CHANCE)).mean())
+
+
+def _normalised(found: Candidates, users: int, temperature: float, rounds: int) -> Candidates:
+    return Candidates(found.people, scaled(found.people, found.scores * temperature, users, rounds))

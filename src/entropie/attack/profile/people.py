@@ -1,0 +1,220 @@
+"""Profiles of known people and targets, as the kernels take them; each row from its own trace and from everybody's.
+
+The model of items is the Pitman-Yor model of `entropie.attack.matchers.pitman_yor` with fixed settings: the weights that
+fusion learns do the work of a search over settings.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.profile.everybody import RARITIES, RECENCY, Everybody
+from entropie.attack.profile.habits import (
+    GAPS,
+    HOURS,
+    RETURNS,
+    SLOTS,
+    Bins,
+    bins_of,
+    events_after,
+    events_before,
+    smoothed_hours,
+)
+from entropie.data.traces import Traces
+from entropie.errors import InvalidParameter
+from entropie.kernels.features import row_sums
+from entropie.kernels.profile import KnownPeople, Targets
+
+__all__ = ["known_people", "targets_of"]
+
+STRENGTH, DISCOUNT = 10.0, 0.7
+FADE, DAMPING, PRESENCE_DAMPING = 0.1, 0.6, 0.2
+ITEM_HOUR_PRIOR, HABIT_PRIOR, RHYTHM_PRIOR = 5.0, 20.0, 5.0
+
+
+class _Rows(NamedTuple):
+    """Sums of weights by code, one row per trace."""
+
+    offsets: NDArray[np.int64]
+    codes: NDArray[np.uint32]
+    sums: NDArray[np.float64]
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
+    def totals(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(self.row, values, self.offsets.size - 1).astype(np.float64)
+
+
+class _Slots(NamedTuple):
+    """The slots of every entry of some rows: starts, slots, sums of weights, row of each."""
+
+    starts: NDArray[np.int64]
+    slots: NDArray[np.uint8]
+    sums: NDArray[np.float64]
+    row: NDArray[np.int64]
+
+
+class _Model(NamedTuple):
+    """The Pitman-Yor model of some rows of items."""
+
+    evidence: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    penalty: NDArray[np.float64]
+
+
+def known_people(train: Traces, everybody: Everybody) -> KnownPeople:
+    """Profiles of some people from their training."""
+    past = 1.0 / (1.0 + RECENCY * events_after(train))
+    bins = bins_of(train, everybody.timed)
+    rows = _Rows(*row_sums(train.offsets, train.items, past))
+    model = _model(rows, everybody)
+    habit = _slot_habit(train, bins, past, everybody)
+    damped = rows.sums**DAMPING
+    slots = _entry_slots(train, train.items, bins, past)
+    categories = _known_categories(train, bins, past, habit, everybody)
+    return KnownPeople(
+        rows.offsets,
+        rows.codes,
+        model.evidence,
+        model.shares,
+        damped,
+        *_slot_evidence(rows, slots, habit),
+        rows.totals(damped),
+        model.penalty,
+        _habit_tables(train, bins, past, everybody),
+        _surprise(_table(train, everybody.rarity_bins[train.items], past, RARITIES), everybody.rarities, HABIT_PRIOR),
+        *categories,
+    )
+
+
+def targets_of(target: Traces, everybody: Everybody, first: int) -> Targets:
+    """Some targets; their own traces stand in the company from number `first` on."""
+    coming = 1.0 / (1.0 + FADE * events_before(target))
+    bins = bins_of(target, everybody.timed)
+    rows = _Rows(*row_sums(target.offsets, target.items, coming))
+    damped, presence = rows.sums**DAMPING, rows.sums**PRESENCE_DAMPING
+    sizes = rows.totals(damped)
+    each = _damped_events(target, rows, coming)
+    slots = _entry_slots(target, target.items, bins, each)
+    return Targets(
+        rows.offsets,
+        rows.codes,
+        damped,
+        presence,
+        _model(rows, everybody).evidence,
+        slots.starts,
+        slots.slots,
+        slots.sums,
+        sizes,
+        rows.totals(presence),
+        _asked_habits(target, bins, each, sizes),
+        first + np.arange(target.users, dtype=np.int64),
+    )
+
+
+def _model(rows: _Rows, everybody: Everybody) -> _Model:
+    """ln(1 + (c - d)/(Lambda p)), shares of the discounts d, and ln((N + lambda)/Lambda)."""
+    discount = DISCOUNT * np.minimum(rows.sums, 1.0)
+    given = rows.totals(discount)
+    room = STRENGTH + given
+    evidence = np.log1p((rows.sums - discount) / (room[rows.row] * everybody.popularity[rows.codes]))
+    return _Model(evidence, discount / given[rows.row], np.log((rows.totals(rows.sums) + STRENGTH) / room))
+
+
+def _table(traces: Traces, bins: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Sum the weights of each trace's events by bin; events without a bin count nowhere."""
+    there = bins >= 0
+    person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))[there]
+    return np.bincount(person * size + bins[there], weights[there], traces.users * size).reshape(-1, size)
+
+
+def _smoothed(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    return np.asarray((counts + prior * shares) / (counts.sum(axis=1, keepdims=True) + prior), np.float64)
+
+
+def _surprise(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    """ln P_i/p of every bin."""
+    return np.log(_smoothed(counts, shares, prior) / shares)
+
+
+def _habit_tables(train: Traces, bins: Bins, past: NDArray[np.float64], everybody: Everybody) -> NDArray[np.float64]:
+    tables = []
+    if bins.hours is not None and bins.gaps is not None:
+        hours = smoothed_hours(_table(train, bins.hours, past, HOURS))
+        tables.append(_surprise(hours, everybody.hours, HABIT_PRIOR))
+        tables.append(_surprise(_table(train, bins.gaps, past, GAPS), everybody.gaps, RHYTHM_PRIOR))
+    tables.append(_surprise(_table(train, bins.returns, past, RETURNS), everybody.returns, RHYTHM_PRIOR))
+    return np.concatenate(tables, axis=1)
+
+
+def _asked_habits(
+    target: Traces, bins: Bins, each: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights by bin; those of gaps and returns over the root of the size, so that what is learned carries over."""
+    root = np.sqrt(np.maximum(sizes, 1e-9))[:, None]
+    tables = []
+    if bins.hours is not None and bins.gaps is not None:
+        tables.append(_table(target, bins.hours, each, HOURS))
+        tables.append(_table(target, bins.gaps, each, GAPS) / root)
+    tables.append(_table(target, bins.returns, each, RETURNS) / root)
+    return np.concatenate(tables, axis=1)
+
+
+def _damped_events(target: Traces, rows: _Rows, coming: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share the damped weight of an item among the events at it."""
+    domain = np.int64(target.domain_size)
+    person = np.repeat(np.arange(target.users), np.diff(target.offsets))
+    places = np.searchsorted(rows.row * domain + rows.codes, person * domain + target.items)
+    return np.asarray(coming * (rows.sums ** (DAMPING - 1.0))[places], np.float64)
+
+
+def _entry_slots(traces: Traces, codes: NDArray[np.uint32], bins: Bins, weights: NDArray[np.float64]) -> _Slots:
+    """Slots of every distinct code of every trace, in the order of the entries; none without times."""
+    if bins.slots is None:
+        entries = row_sums(traces.offsets, codes, weights)[1].size
+        return _Slots(np.zeros(entries + 1, np.int64), np.empty(0, np.uint8), np.empty(0), np.empty(0, np.int64))
+    if int(codes.max(initial=0)) >= 2**32 // SLOTS:
+        raise InvalidParameter.of("domain_size", "below 2^32/12 to match hours", traces.domain_size)
+    keys = (codes * np.uint32(SLOTS) + bins.slots.astype(np.uint32)).astype(np.uint32)
+    rows = _Rows(*row_sums(traces.offsets, keys, weights))
+    code, row = rows.codes // SLOTS, rows.row
+    new = np.ones(code.size, np.bool_)
+    new[1:] = (code[1:] != code[:-1]) | (row[1:] != row[:-1])
+    starts = np.append(np.flatnonzero(new), code.size).astype(np.int64)
+    return _Slots(starts, (rows.codes % SLOTS).astype(np.uint8), rows.sums, row)
+
+
+def _slot_habit(train: Traces, bins: Bins, past: NDArray[np.float64], everybody: Everybody) -> NDArray[np.float64]:
+    """P_i(slot)."""
+    if bins.slots is None:
+        return np.zeros((train.users, SLOTS))
+    return _smoothed(_table(train, bins.slots, past, SLOTS), everybody.slots, HABIT_PRIOR)
+
+
+def _slot_evidence(
+    rows: _Rows, slots: _Slots, habit: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+    """ln(1 + c(x, slot)/(prior P_i(slot))) per slot of an entry, and ln(1 + c(x)/prior) per entry."""
+    expected = ITEM_HOUR_PRIOR * habit[slots.row, slots.slots]
+    return slots.starts, slots.slots, np.log1p(slots.sums / expected), np.log1p(rows.sums / ITEM_HOUR_PRIOR)
+
+
+def _known_categories(
+    train: Traces, bins: Bins, past: NDArray[np.float64], habit: NDArray[np.float64], everybody: Everybody
+) -> tuple[NDArray[np.int64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.uint8], ...]:
+    """Rows of categories: ln P_i/p of those a person has beyond that of one the person lacks; that; and their slots."""
+    if everybody.item_categories is None:
+        nothing = _Rows(np.zeros(train.users + 1, np.int64), np.empty(0, np.uint32), np.empty(0))
+        none = _Slots(np.zeros(1, np.int64), np.empty(0, np.uint8), np.empty(0), np.empty(0, np.int64))
+        return (*nothing, np.zeros(train.users), *_slot_evidence(nothing, none, habit))
+    codes = everybody.item_categories[train.items].astype(np.uint32)
+    rows = _Rows(*row_sums(train.offsets, codes, past))
+    beyond = np.log1p(rows.sums / (HABIT_PRIOR * everybody.categories[rows.codes]))
+    lack = np.log(HABIT_PRIOR / (rows.totals(rows.sums) + HABIT_PRIOR))
+    slots = _slot_evidence(rows, _entry_slots(train, codes, bins, past), habit)
+    return (rows.offsets, rows.codes, beyond, lack, *slots)

@@ -1,0 +1,59 @@
+"""Sinkhorn's iteration over sparse lists of candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["scaled"]
+
+_LOWEST = -300.0  # a candidate further behind the best has the chance exp(-300)
+_STILL = 1e-6
+
+
+@njit(nogil=True, cache=True)
+def scaled(people: NDArray[np.int64], scores: NDArray[np.float64], users: int, rounds: int) -> NDArray[np.float64]:
+    """Alternate sums over people and sums over targets to 1; returns ln of the chances in each list, -inf for nobody.
+
+    Ends early when no person's factor changes by more than a millionth.
+    """
+    rows, count = people.shape
+    mass = np.zeros((rows, count))
+    for row in range(rows):
+        top = -np.inf
+        for rank in range(count):
+            if people[row, rank] >= 0:
+                top = max(top, scores[row, rank])
+        for rank in range(count):
+            if people[row, rank] >= 0:
+                mass[row, rank] = np.exp(max(scores[row, rank] - top, _LOWEST))
+    factor = np.ones(users)
+    sums = np.zeros(users)
+    for _ in range(rounds):
+        sums[:] = 0.0
+        for row in range(rows):
+            total = 0.0
+            for rank in range(count):
+                if people[row, rank] >= 0:
+                    total += mass[row, rank] * factor[people[row, rank]]
+            for rank in range(count):
+                if people[row, rank] >= 0:
+                    sums[people[row, rank]] += mass[row, rank] / total
+        moved = 0.0
+        for person in range(users):
+            if sums[person] > 0.0:
+                moved = max(moved, abs(factor[person] * sums[person] - 1.0))
+                factor[person] = 1.0 / sums[person]
+        if moved < _STILL:
+            break
+    chances = np.full((rows, count), -np.inf)
+    for row in range(rows):
+        total = 0.0
+        for rank in range(count):
+            if people[row, rank] >= 0:
+                total += mass[row, rank] * factor[people[row, rank]]
+        for rank in range(count):
+            if people[row, rank] >= 0:
+                chances[row, rank] = np.log(mass[row, rank]) + np.log(factor[people[row, rank]]) - np.log(total)
+    return chances
