@@ -265,7 +265,7 @@ def _keep_best(
 @inner
 def _item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> float:
     """Sum over the target's events at an item of ln P_i(slot|x)/P_i(slot)."""
-    total = -targets.weights[place] * people.slot_penalty[entry]
+    total: float = -targets.weights[place] * people.slot_penalty[entry]
     for asked in range(targets.slot_starts[place], targets.slot_starts[place + 1]):
         for known in range(people.slot_starts[entry], people.slot_starts[entry + 1]):
             if people.slots[known] == targets.slots[asked]:
@@ -276,6 +276,7 @@ def _item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) ->
 
 @inner
 def _habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: int, end: int) -> float:
+    """Sum over bins of the target's weight times ln P_i/p."""
     total = 0.0
     for column in range(begin, end):
         total += targets.habits[row, column] * people.habits[person, column]

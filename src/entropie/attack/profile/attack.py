@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import check_same_people
-from entropie.attack.profile.candidates import NOBODY, Candidates, Scene, best_candidates, scene_of
+from entropie.attack.profile.candidates import NOBODY, Candidates, Scene, best_candidates, scene_of, search_among
 from entropie.attack.profile.everybody import (
     Everybody,
     asked_tally,
@@ -23,7 +23,7 @@ from entropie.attack.profile.everybody import (
     known_tally,
     merge_tallies,
 )
-from entropie.attack.profile.evidence import evidence_for, weighed
+from entropie.attack.profile.evidence import FEATURES, evidence_for, weighed
 from entropie.attack.profile.fusion import Fusion, learn_fusion
 from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
 from entropie.attack.scoring import core_count
@@ -84,13 +84,13 @@ def learn(train: Traces, item_categories: NDArray[np.int64] | None = None, *, th
     lengths = np.diff(train.offsets)
     able = train.take(np.flatnonzero(lengths >= 2))
     if able.users < 2:
-        return Lesson(learn_fusion(np.zeros((0, 0, 12)), np.zeros((0, 0), np.int64), np.zeros(0, np.int64)), 1.0, True)
+        return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True)
     earlier, later = _halves(able)
     everybody = everybody_of(earlier, later, item_categories)
     rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
     scene = scene_of(earlier, later, everybody, rows)
     repeats = _repeating(scene, rows) >= REPEATING
-    lists = best_candidates(scene, LEARNED, repeats=repeats, threads=threads).people
+    lists = best_candidates(scene, search_among(able.users, LEARNED, repeats), threads).people
     seen = evidence_for(scene, lists, threads)
     fusion = learn_fusion(seen, lists, rows)
     scores = np.where(lists != NOBODY, (seen * fusion.weights).sum(axis=2), -np.inf)
@@ -108,7 +108,7 @@ def name_targets(
 ) -> Candidates:
     """The people who come into question for every target with their fused scores, best first."""
     scene = scene_of(train, target, everybody_of(train, target, item_categories))
-    lists = best_candidates(scene, kept, repeats=lesson.repeats, threads=threads).people
+    lists = best_candidates(scene, search_among(train.users, kept, lesson.repeats), threads).people
     scores = weighed(scene, lists, lesson.fusion.weights, threads)
     order = np.lexsort((lists, -scores), axis=1)
     return Candidates(np.take_along_axis(lists, order, axis=1), np.take_along_axis(scores, order, axis=1))

@@ -15,7 +15,17 @@ from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
 from entropie.kernels.profile import Company, KnownPeople, Targets, best_people, likely_people
 
-__all__ = ["NOBODY", "Candidates", "Scene", "best_candidates", "merge_candidates", "pieces", "scene_of"]
+__all__ = [
+    "NOBODY",
+    "Candidates",
+    "Scene",
+    "Search",
+    "best_candidates",
+    "merge_candidates",
+    "pieces",
+    "scene_of",
+    "search_among",
+]
 
 NOBODY = -1
 """Stands where fewer people than wanted come into question."""
@@ -35,6 +45,15 @@ class Candidates:
 
     people: NDArray[np.int64]
     scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How candidates are found: how many, whether people meet items again, whether habits find candidates too."""
+
+    kept: int
+    repeats: bool
+    habits: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +79,12 @@ def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[
     return Scene(known_people(train, everybody), targets, company)
 
 
-def best_candidates(scene: Scene, kept: int, *, repeats: bool = True, threads: int = 1) -> Candidates:
+def search_among(users: int, kept: int, repeats: bool) -> Search:
+    """How to search among so many people: never a matter of how they are cut into blocks."""
+    return Search(min(kept, users), repeats, users <= HABIT_USERS)
+
+
+def best_candidates(scene: Scene, how: Search, threads: int = 1) -> Candidates:
     """The k best people of each target.
 
     Where people repeat items, by the items they share with the target, their hours, and habits if there are not too
@@ -70,16 +94,16 @@ def best_candidates(scene: Scene, kept: int, *, repeats: bool = True, threads: i
     order = np.argsort(people.items, kind="stable")
     starts = np.searchsorted(people.items[order], np.arange(scene.company.popularity.size + 1))
     owners = np.repeat(np.arange(scene.users), np.diff(people.offsets))
-    kept = min(kept, scene.users)
+    kept = min(how.kept, scene.users)
     hours = HOUR_WEIGHT if people.slots.size else 0.0
-    habits = HABIT_WEIGHT if scene.users <= HABIT_USERS else 0.0
+    habits = HABIT_WEIGHT if how.habits else 0.0
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if repeats:
+        if how.repeats:
             found = best_people(people, targets, starts, order, owners, hours, habits, kept)
         else:
             found = likely_people(people, targets, scene.company, starts, order, owners, kept)
-        return found  # type: ignore[no-any-return]
+        return found
 
     blocks = pieces(search, scene.targets, scene.targets.own, threads)
     return Candidates(np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks]))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import item_rows
-from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, Bins, bins_of, events_after, smoothed_hours
+from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, bins_of, events_after, smoothed_hours
 from entropie.data.traces import Traces
 from entropie.kernels.profile import Company
 
@@ -80,13 +80,16 @@ def known_tally(train: Traces, timed: bool) -> Tally:
     """What the training of some people adds."""
     bins = bins_of(train, timed)
     units = np.rint(_UNITS / (1.0 + RECENCY * events_after(train)))
+    nothing = np.full(train.events, -1, np.int64)
     holders, reach = _held(train)
     return Tally(
-        holders,
-        reach,
-        _sums(train.items.astype(np.int64), units, train.domain_size),
-        *(_sums(*part) for part in _timed_parts(bins, units)),
-        _sums(bins.returns, units, RETURNS),
+        holders=holders,
+        reach=reach,
+        weights=_sums(train.items.astype(np.int64), units, train.domain_size),
+        slots=_sums(nothing if bins.slots is None else bins.slots, units, SLOTS),
+        hours=_sums(nothing if bins.hours is None else bins.hours, units, HOURS),
+        gaps=_sums(nothing if bins.gaps is None else bins.gaps, units, GAPS),
+        returns=_sums(bins.returns, units, RETURNS),
     )
 
 
@@ -171,12 +174,6 @@ def _held(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     sizes = np.diff(rows.offsets)
     each = np.rint(_UNITS * (sizes - 1) / np.sqrt(np.maximum(sizes, 1)))
     return rows.holders(), _sums(rows.features.astype(np.int64), np.repeat(each, sizes), traces.domain_size)
-
-
-def _timed_parts(bins: Bins, units: NDArray[np.float64]) -> list[tuple[NDArray[np.int64], NDArray[np.float64], int]]:
-    nothing = np.full(units.size, -1, np.int64)
-    parts = ((bins.slots, SLOTS), (bins.hours, HOURS), (bins.gaps, GAPS))
-    return [(nothing if part is None else part, units, size) for part, size in parts]
 
 
 def _sums(places: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.int64]:

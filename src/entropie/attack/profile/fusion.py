@@ -16,6 +16,10 @@ __all__ = ["Fusion", "learn_fusion"]
 
 RIDGE = 1e-4
 STEPS = 60
+
+LEAST_SPREAD = 0.01
+"""Evidence that differs less between candidates is none: what is left of it would tell lengths, under a huge weight."""
+
 _GRID = 2.0**20  # weights are rounded to 1/_GRID: the same on every machine
 _CLOSE = 1e-9
 
@@ -54,11 +58,11 @@ def learn_fusion(evidence: NDArray[np.float64], candidates: NDArray[np.int64], r
 def _standardised(
     evidence: NDArray[np.float64], there: NDArray[np.bool_], right: NDArray[np.int64]
 ) -> tuple[_Lists, NDArray[np.float64]]:
-    """Centre the evidence in each list and divide it by its spread; a kind that never differs keeps spread 1."""
+    """Centre the evidence in each list and divide it by its spread; a kind that hardly differs becomes 0."""
     mask = there[:, :, None]
     centred = (evidence - (evidence * mask).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)) * mask
     spread = np.sqrt((centred**2).sum(axis=(0, 1)) / there.sum())
-    spread = np.where(spread > _CLOSE, spread, 1.0)
+    spread = np.where(spread >= LEAST_SPREAD, spread, np.inf)
     return _Lists(centred / spread, there, right), spread
 
 

@@ -1,7 +1,7 @@
 """Profiles of known people and targets, as the kernels take them; each row from its own trace and from everybody's.
 
-The model of items is the Pitman-Yor model of `entropie.attack.matchers.pitman_yor` with fixed settings: the weights that
-fusion learns do the work of a search over settings.
+The model of items is that of `entropie.attack.matchers.pitman_yor` with fixed settings: the weights that fusion learns
+do the work of a search over settings.
 """
 
 from __future__ import annotations
@@ -76,19 +76,30 @@ def known_people(train: Traces, everybody: Everybody) -> KnownPeople:
     habit = _slot_habit(train, bins, past, everybody)
     damped = rows.sums**DAMPING
     slots = _entry_slots(train, train.items, bins, past)
-    categories = _known_categories(train, bins, past, habit, everybody)
+    categories, category_slots = _categories(train, bins, past, everybody)
+    rarities = everybody.rarity_bins[train.items]
     return KnownPeople(
-        rows.offsets,
-        rows.codes,
-        model.evidence,
-        model.shares,
-        damped,
-        *_slot_evidence(rows, slots, habit),
-        rows.totals(damped),
-        model.penalty,
-        _habit_tables(train, bins, past, everybody),
-        _surprise(_table(train, everybody.rarity_bins[train.items], past, RARITIES), everybody.rarities, HABIT_PRIOR),
-        *categories,
+        offsets=rows.offsets,
+        items=rows.codes,
+        evidence=model.evidence,
+        shares=model.shares,
+        weights=damped,
+        slot_starts=slots.starts,
+        slots=slots.slots,
+        slot_evidence=_slot_evidence(slots, habit),
+        slot_penalty=np.log1p(rows.sums / ITEM_HOUR_PRIOR),
+        sizes=rows.totals(damped),
+        penalty=model.penalty,
+        habits=_habit_tables(train, bins, past, everybody),
+        rarity=_surprise(_table(train, rarities, past, RARITIES), everybody.rarities, HABIT_PRIOR),
+        category_offsets=categories.offsets,
+        categories=categories.codes,
+        category_evidence=np.log1p(categories.sums / (HABIT_PRIOR * everybody.categories[categories.codes])),
+        category_lack=np.log(HABIT_PRIOR / (categories.totals(categories.sums) + HABIT_PRIOR)),
+        category_slot_starts=category_slots.starts,
+        category_slots=category_slots.slots,
+        category_slot_evidence=_slot_evidence(category_slots, habit),
+        category_slot_penalty=np.log1p(categories.sums / ITEM_HOUR_PRIOR),
     )
 
 
@@ -130,7 +141,8 @@ def _table(traces: Traces, bins: NDArray[np.int64], weights: NDArray[np.float64]
     """Sum the weights of each trace's events by bin; events without a bin count nowhere."""
     there = bins >= 0
     person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))[there]
-    return np.bincount(person * size + bins[there], weights[there], traces.users * size).reshape(-1, size)
+    sums = np.bincount(person * size + bins[there], weights[there], traces.users * size)
+    return np.asarray(sums, np.float64).reshape(-1, size)
 
 
 def _smoothed(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
@@ -196,25 +208,15 @@ def _slot_habit(train: Traces, bins: Bins, past: NDArray[np.float64], everybody:
     return _smoothed(_table(train, bins.slots, past, SLOTS), everybody.slots, HABIT_PRIOR)
 
 
-def _slot_evidence(
-    rows: _Rows, slots: _Slots, habit: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
-    """ln(1 + c(x, slot)/(prior P_i(slot))) per slot of an entry, and ln(1 + c(x)/prior) per entry."""
-    expected = ITEM_HOUR_PRIOR * habit[slots.row, slots.slots]
-    return slots.starts, slots.slots, np.log1p(slots.sums / expected), np.log1p(rows.sums / ITEM_HOUR_PRIOR)
+def _slot_evidence(slots: _Slots, habit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(1 + c(x, slot)/(prior P_i(slot))) of every slot of an entry."""
+    return np.asarray(np.log1p(slots.sums / (ITEM_HOUR_PRIOR * habit[slots.row, slots.slots])), np.float64)
 
 
-def _known_categories(
-    train: Traces, bins: Bins, past: NDArray[np.float64], habit: NDArray[np.float64], everybody: Everybody
-) -> tuple[NDArray[np.int64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.uint8], ...]:
-    """Rows of categories: ln P_i/p of those a person has beyond that of one the person lacks; that; and their slots."""
+def _categories(train: Traces, bins: Bins, past: NDArray[np.float64], everybody: Everybody) -> tuple[_Rows, _Slots]:
+    """Rows of categories and their slots; empty without categories."""
     if everybody.item_categories is None:
-        nothing = _Rows(np.zeros(train.users + 1, np.int64), np.empty(0, np.uint32), np.empty(0))
-        none = _Slots(np.zeros(1, np.int64), np.empty(0, np.uint8), np.empty(0), np.empty(0, np.int64))
-        return (*nothing, np.zeros(train.users), *_slot_evidence(nothing, none, habit))
+        rows = _Rows(np.zeros(train.users + 1, np.int64), np.empty(0, np.uint32), np.empty(0))
+        return rows, _Slots(np.zeros(1, np.int64), np.empty(0, np.uint8), np.empty(0), np.empty(0, np.int64))
     codes = everybody.item_categories[train.items].astype(np.uint32)
-    rows = _Rows(*row_sums(train.offsets, codes, past))
-    beyond = np.log1p(rows.sums / (HABIT_PRIOR * everybody.categories[rows.codes]))
-    lack = np.log(HABIT_PRIOR / (rows.totals(rows.sums) + HABIT_PRIOR))
-    slots = _slot_evidence(rows, _entry_slots(train, codes, bins, past), habit)
-    return (rows.offsets, rows.codes, beyond, lack, *slots)
+    return _Rows(*row_sums(train.offsets, codes, past)), _entry_slots(train, codes, bins, past)
