@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import check_same_people
-from entropie.attack.profile.candidates import NOBODY, Candidates, Scene, best_candidates, scene_of, search_among
+from entropie.attack.features import check_same_people, item_rows
+from entropie.attack.profile.candidates import NOBODY, Candidates, best_candidates, scene_of, search_among
 from entropie.attack.profile.everybody import (
     Everybody,
     asked_tally,
@@ -30,7 +30,20 @@ from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput
 
-__all__ = ["KEPT", "Lesson", "ProfileAttack", "credit", "everybody_of", "learn", "name_targets", "profile_attack"]
+__all__ = [
+    "KEPT",
+    "LEARNED",
+    "REPEATING",
+    "Lesson",
+    "ProfileAttack",
+    "credit",
+    "everybody_of",
+    "halves",
+    "learn",
+    "name_targets",
+    "profile_attack",
+    "repeating",
+]
 
 KEPT = 200
 """People who come into question for a target."""
@@ -85,11 +98,11 @@ def learn(train: Traces, item_categories: NDArray[np.int64] | None = None, *, th
     able = train.take(np.flatnonzero(lengths >= 2))
     if able.users < 2:
         return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True)
-    earlier, later = _halves(able)
+    earlier, later = halves(able)
     everybody = everybody_of(earlier, later, item_categories)
     rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
     scene = scene_of(earlier, later, everybody, rows)
-    repeats = _repeating(scene, rows) >= REPEATING
+    repeats = repeating(earlier.take(rows), later.take(rows)) >= REPEATING
     lists = best_candidates(scene, search_among(able.users, LEARNED, repeats), threads).people
     seen = evidence_for(scene, lists, threads)
     fusion = learn_fusion(seen, lists, rows)
@@ -134,17 +147,18 @@ def credit(found: Candidates, owners: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(right, 1.0 / np.maximum(best.sum(axis=1), 1), 0.0)
 
 
-def _halves(traces: Traces) -> tuple[Traces, Traces]:
+def halves(traces: Traces) -> tuple[Traces, Traces]:
+    """The first half of every trace, the longer one where events are odd, and the second."""
     lengths = np.diff(traces.offsets)
     first = (lengths + 1) // 2
     starts = traces.offsets[:-1]
     return cut_runs(traces, starts, first), cut_runs(traces, starts + first, lengths - first)
 
 
-def _repeating(scene: Scene, rows: NDArray[np.int64]) -> float:
+def repeating(earlier: Traces, later: Traces) -> float:
     """Share of people whose later part has an item of the earlier one."""
-    people, targets = scene.people, scene.targets
-    domain = np.int64(scene.company.popularity.size)
-    known = np.repeat(np.arange(scene.users), np.diff(people.offsets)) * domain + people.items
-    asked = np.repeat(rows, np.diff(targets.offsets)) * domain + targets.items
-    return float(np.unique(asked[np.isin(asked, known)] // domain).size / rows.size)
+    known, asked = item_rows(earlier), item_rows(later)
+    domain = np.int64(earlier.domain_size)
+    had = known.row_of_each() * domain + known.features
+    again = asked.row_of_each() * domain + asked.features
+    return float(np.unique(again[np.isin(again, had)] // domain).size / later.users)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from entropie.attack.profile.everybody import Everybody, company_of
 from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
-from entropie.kernels.profile import Company, KnownPeople, Targets, best_people, likely_people
+from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets
+from entropie.kernels.profile_search import best_people, likely_people
 
 __all__ = [
     "NOBODY",
@@ -27,15 +28,12 @@ __all__ = [
     "search_among",
 ]
 
-NOBODY = -1
-"""Stands where fewer people than wanted come into question."""
-
 HABIT_USERS = 5000
 """Up to so many people habits find candidates too: they are evidence for every pair, and so cost pairs."""
 
 HOUR_WEIGHT, HABIT_WEIGHT = 0.7, 0.6
 
-_BLOCK = 128
+_BLOCKS, _BLOCK = 16, (64, 4096)  # blocks of targets, and how many targets one has at least and at most
 _Found = TypeVar("_Found")
 
 
@@ -122,7 +120,8 @@ def pieces(
 ) -> list[_Found]:
     """Work on blocks of targets, with the rows of `beside`, on threads; the results stand in the targets' order."""
     count = targets.sizes.size
-    cuts = [(begin, min(begin + _BLOCK, count)) for begin in range(0, count, _BLOCK)]
+    size = min(max(-(-count // _BLOCKS), _BLOCK[0]), _BLOCK[1])
+    cuts = [(begin, min(begin + size, count)) for begin in range(0, count, size)]
     jobs = [(_part(targets, begin, end), beside[begin:end]) for begin, end in cuts]
     if threads == 1:
         return [work(*job) for job in jobs]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from entropie.attack.features import item_rows
 from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, bins_of, events_after, smoothed_hours
 from entropie.data.traces import Traces
-from entropie.kernels.profile import Company
+from entropie.kernels.profile_records import Company
 
 __all__ = [
     "RARITIES",

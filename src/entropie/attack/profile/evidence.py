@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.profile.candidates import Scene, pieces
-from entropie.kernels.profile import FEATURES, Targets, evidence
+from entropie.kernels.profile_evidence import FEATURES, evidence
+from entropie.kernels.profile_records import Targets
 
 __all__ = ["FEATURES", "evidence_for", "weighed"]
 

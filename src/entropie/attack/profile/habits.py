@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.traces import Traces
-from entropie.kernels.profile import return_bins
+from entropie.kernels.profile_evidence import return_bins
 
 __all__ = ["GAPS", "HOURS", "RETURNS", "SLOTS", "Bins", "bins_of", "events_after", "events_before", "smoothed_hours"]
 

@@ -26,7 +26,7 @@ from entropie.attack.profile.habits import (
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.kernels.features import row_sums
-from entropie.kernels.profile import KnownPeople, Targets
+from entropie.kernels.profile_records import KnownPeople, Targets
 
 __all__ = ["known_people", "targets_of"]
 

@@ -1,0 +1,244 @@
+"""Loops that weigh what speaks for each candidate of a target."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from entropie.kernels.attack_records import inner
+from entropie.kernels.profile_records import (
+    NOBODY,
+    Company,
+    KnownPeople,
+    Targets,
+    add_company,
+    clear_company,
+    habit,
+    item_hour,
+)
+
+__all__ = ["FEATURES", "evidence", "return_bins"]
+
+FEATURES = (
+    "item", "presence", "item_hour", "hour", "gap", "return", "neighbours", "rarity", "category", "category_hour",
+    "reverse", "again",
+)  # fmt: skip
+"""Kinds of evidence, in the order of the columns that `evidence` returns."""
+
+_ITEM, _PRESENCE, _ITEM_HOUR, _HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_HOUR, _REVERSE, _AGAIN = (
+    0, 1, 2, 3, 6, 7, 8, 9, 10, 11,
+)  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def return_bins(offsets: NDArray[np.int64], items: NDArray[np.uint32], window: int) -> NDArray[np.int64]:
+    """How many events ago the item was last met, minus 1; `window` if not within the window; -1 without a whole one."""
+    bins = np.full(items.shape[0], -1, np.int64)
+    for row in range(offsets.shape[0] - 1):
+        for place in range(offsets[row] + window, offsets[row + 1]):
+            bins[place] = window
+            for ago in range(1, window + 1):
+                if items[place - ago] == items[place]:
+                    bins[place] = ago - 1
+                    break
+    return bins
+
+
+@njit(nogil=True, cache=True)
+def evidence(
+    people: KnownPeople, targets: Targets, company: Company, candidates: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """What speaks for each candidate of each target, by `FEATURES`; zeros where there is no candidate."""
+    rows, count = candidates.shape
+    found = np.zeros((rows, count, len(FEATURES)))
+    domain = company.popularity.shape[0]
+    where = np.full(domain, -1, np.int64)
+    together = np.zeros(domain)
+    by_category = np.zeros((max(company.category_count, 1), 2))
+    by_slot = np.zeros((max(company.category_count, 1), 256))
+    for row in range(rows):
+        low = targets.offsets[row]
+        length = targets.offsets[row + 1] - low
+        for place in range(length):
+            where[targets.items[low + place]] = place
+        held = np.zeros((count, length), np.bool_)
+        begins = np.zeros(count + 1, np.int64)
+        for rank in range(count):
+            person = candidates[row, rank]
+            size = people.offsets[person + 1] - people.offsets[person] if person != NOBODY else 0
+            begins[rank + 1] = begins[rank] + size
+        gains = np.empty(begins[count])
+        for rank in range(count):
+            person = candidates[row, rank]
+            if person != NOBODY:
+                _shared(people, targets, where, row, person, held[rank], found[row, rank])
+                _habits(people, targets, company, row, person, found[row, rank])
+                _new_items(people, targets, company, row, person, held[rank], found[row, rank])
+                if company.category_count > 0:
+                    _categories(
+                        people, targets, company, row, person, held[rank], by_category, by_slot, found[row, rank]
+                    )
+                _gains(people, targets, company, where, row, person, gains[begins[rank] : begins[rank + 1]])
+        _neighbours(people, targets, company, row, candidates[row], held, begins, gains, together, found[row])
+        for place in range(length):
+            where[targets.items[low + place]] = -1
+    return found
+
+
+@inner
+def _shared(
+    people: KnownPeople,
+    targets: Targets,
+    where: NDArray[np.int64],
+    row: int,
+    person: int,
+    held: NDArray[np.bool_],
+    found: NDArray[np.float64],
+) -> None:
+    """Evidence of items that target and candidate have in common."""
+    timed = targets.slots.shape[0] > 0
+    low = targets.offsets[row]
+    item = presence = hour = reverse = again = 0.0
+    for entry in range(people.offsets[person], people.offsets[person + 1]):
+        at = where[people.items[entry]]
+        if at >= 0:
+            held[at] = True
+            item += targets.weights[low + at] * people.evidence[entry]
+            presence += targets.presence[low + at] * people.evidence[entry]
+            reverse += people.weights[entry] * targets.evidence[low + at]
+            again += 1.0
+            if timed:
+                hour += item_hour(people, targets, entry, low + at)
+    found[_ITEM] = item - targets.sizes[row] * people.penalty[person]
+    found[_PRESENCE] = presence - targets.presence_sizes[row] * people.penalty[person]
+    found[_ITEM_HOUR] = hour
+    found[_REVERSE] = reverse / max(people.sizes[person], 1e-9)
+    found[_AGAIN] = -again
+
+
+@inner
+def _habits(
+    people: KnownPeople, targets: Targets, company: Company, row: int, person: int, found: NDArray[np.float64]
+) -> None:
+    for kind in range(company.bounds.shape[0] - 1):
+        found[_HOUR + kind] = habit(people, targets, person, row, company.bounds[kind], company.bounds[kind + 1])
+
+
+@inner
+def _new_items(
+    people: KnownPeople,
+    targets: Targets,
+    company: Company,
+    row: int,
+    person: int,
+    held: NDArray[np.bool_],
+    found: NDArray[np.float64],
+) -> None:
+    """How rare the items are that the candidate does not have, against those that the candidate has."""
+    low = targets.offsets[row]
+    total = 0.0
+    for place in range(held.shape[0]):
+        if not held[place]:
+            total += targets.weights[low + place] * people.rarity[person, company.rarity[targets.items[low + place]]]
+    found[_RARITY] = total / np.sqrt(max(targets.sizes[row], 1e-9))
+
+
+@inner
+def _categories(
+    people: KnownPeople,
+    targets: Targets,
+    company: Company,
+    row: int,
+    person: int,
+    held: NDArray[np.bool_],
+    by_category: NDArray[np.float64],
+    by_slot: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None:
+    """Evidence of the categories of items that the candidate does not have, and of their hours."""
+    timed = targets.slots.shape[0] > 0
+    for entry in range(people.category_offsets[person], people.category_offsets[person + 1]):
+        category = people.categories[entry]
+        by_category[category, 0] = people.category_evidence[entry]
+        by_category[category, 1] = people.category_slot_penalty[entry]
+        for known in range(people.category_slot_starts[entry], people.category_slot_starts[entry + 1]):
+            by_slot[category, people.category_slots[known]] = people.category_slot_evidence[known]
+    low = targets.offsets[row]
+    plain = hour = 0.0
+    for place in range(held.shape[0]):
+        if not held[place]:
+            category = company.categories[targets.items[low + place]]
+            weight = targets.weights[low + place]
+            plain += weight * (by_category[category, 0] + people.category_lack[person])
+            if timed:
+                hour -= weight * by_category[category, 1]
+                for asked in range(targets.slot_starts[low + place], targets.slot_starts[low + place + 1]):
+                    hour += targets.slot_weights[asked] * by_slot[category, targets.slots[asked]]
+    root = np.sqrt(max(targets.sizes[row], 1e-9))
+    found[_CATEGORY] = plain / root
+    found[_CATEGORY_HOUR] = hour / root
+    for entry in range(people.category_offsets[person], people.category_offsets[person + 1]):
+        category = people.categories[entry]
+        by_category[category, 0] = 0.0
+        by_category[category, 1] = 0.0
+        for known in range(people.category_slot_starts[entry], people.category_slot_starts[entry + 1]):
+            by_slot[category, people.category_slots[known]] = 0.0
+
+
+@inner
+def _gains(
+    people: KnownPeople,
+    targets: Targets,
+    company: Company,
+    where: NDArray[np.int64],
+    row: int,
+    person: int,
+    gains: NDArray[np.float64],
+) -> None:
+    """Share of each item of the candidate over its reach, the target's own trace left out."""
+    own = company.weights[targets.own[row]] * (targets.offsets[row + 1] - targets.offsets[row] - 1)
+    first = people.offsets[person]
+    for place in range(gains.shape[0]):
+        item = people.items[first + place]
+        reach = company.reach[item]
+        if where[item] >= 0:
+            reach = max(reach - own, 0.0)
+        gains[place] = people.shares[first + place] / (reach + company.shrink)
+
+
+@inner
+def _neighbours(
+    people: KnownPeople,
+    targets: Targets,
+    company: Company,
+    row: int,
+    candidates: NDArray[np.int64],
+    held: NDArray[np.bool_],
+    begins: NDArray[np.int64],
+    gains: NDArray[np.float64],
+    together: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None:
+    """How well items that a candidate does not have go with those that the candidate has."""
+    count = candidates.shape[0]
+    lack = np.zeros(count)
+    for rank in range(count):
+        for place in range(begins[rank], begins[rank + 1]):
+            lack[rank] += gains[place]
+        lack[rank] *= company.shrink
+    low = targets.offsets[row]
+    for place in range(held.shape[1]):
+        item = targets.items[low + place]
+        add_company(company, item, targets.own[row], 1.0, together)
+        for rank in range(count):
+            if candidates[rank] != NOBODY and not held[rank, place]:
+                first = people.offsets[candidates[rank]] - begins[rank]
+                near = 0.0
+                for entry in range(begins[rank], begins[rank + 1]):
+                    near += gains[entry] * together[people.items[first + entry]]
+                odds = near / company.popularity[item] + lack[rank]
+                found[rank, _NEIGHBOURS] += targets.weights[low + place] * np.log(
+                    1.0 - company.mix + company.mix * odds
+                )
+        clear_company(company, item, together)

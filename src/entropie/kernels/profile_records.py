@@ -1,0 +1,131 @@
+"""What the kernels of the profile attacker are given, and the evidence that search and weighing have in common."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.kernels.attack_records import inner
+
+__all__ = ["NOBODY", "Company", "KnownPeople", "Targets", "add_company", "clear_company", "habit", "item_hour"]
+
+NOBODY = -1
+"""Stands where fewer people than wanted come into question."""
+
+
+class KnownPeople(NamedTuple):
+    """Profiles: person i has the entries offsets[i]..offsets[i + 1] - 1, one per item, by item.
+
+    Entry e has slots[slot_starts[e]:slot_starts[e + 1]]; without times there are none. Categories are rows likewise.
+    """
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    evidence: NDArray[np.float64]  # ln(1 + (c - d)/(Lambda p))
+    shares: NDArray[np.float64]  # of the discounts
+    weights: NDArray[np.float64]  # damped
+    slot_starts: NDArray[np.int64]
+    slots: NDArray[np.uint8]
+    slot_evidence: NDArray[np.float64]  # ln(1 + c(x, slot)/(prior P(slot)))
+    slot_penalty: NDArray[np.float64]  # per entry: ln(1 + c(x)/prior)
+    sizes: NDArray[np.float64]  # per person: sum of the damped weights
+    penalty: NDArray[np.float64]  # per person: ln((N + lambda)/Lambda)
+    habits: NDArray[np.float64]  # person x bin: ln P_i/p of hours, gaps and returns
+    rarity: NDArray[np.float64]  # person x bin: ln P_i/p of how many hold an item
+    category_offsets: NDArray[np.int64]
+    categories: NDArray[np.uint32]
+    category_evidence: NDArray[np.float64]  # ln P_i/p beyond that of a category the person lacks
+    category_lack: NDArray[np.float64]  # per person: ln P_i/p of a category the person lacks
+    category_slot_starts: NDArray[np.int64]
+    category_slots: NDArray[np.uint8]
+    category_slot_evidence: NDArray[np.float64]
+    category_slot_penalty: NDArray[np.float64]
+
+
+class Targets(NamedTuple):
+    """Targets: target t has the entries offsets[t]..offsets[t + 1] - 1, one per item, by item."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    weights: NDArray[np.float64]  # damped
+    presence: NDArray[np.float64]  # damped more
+    evidence: NDArray[np.float64]  # as of a known person whose training this were
+    slot_starts: NDArray[np.int64]
+    slots: NDArray[np.uint8]
+    slot_weights: NDArray[np.float64]
+    sizes: NDArray[np.float64]  # per target: sum of the weights
+    presence_sizes: NDArray[np.float64]
+    habits: NDArray[np.float64]  # target x bin: weights of hours, gaps and returns
+    own: NDArray[np.int64]  # number of the target's own trace in the company
+
+
+class Company(NamedTuple):
+    """Traces, of whomever, as sets of items; per item what is known of everybody."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    weights: NDArray[np.float64]  # per trace: 1/sqrt(items)
+    starts: NDArray[np.int64]  # per item: where the traces that hold it begin
+    holders: NDArray[np.int64]
+    reach: NDArray[np.float64]  # per item: sum over its traces of weight times other items
+    popularity: NDArray[np.float64]
+    rarity: NDArray[np.int64]  # per item: bin of how many hold it
+    categories: NDArray[np.int64]  # per item; empty without categories
+    category_count: int
+    bounds: NDArray[np.int64]  # where the habits of hours, gaps and returns begin and end
+    visits: int  # at most so many traces of an item are looked at
+    shrink: float
+    mix: float
+
+
+@inner
+def item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> float:
+    """Sum over the target's events at an item of ln P_i(slot|x)/P_i(slot)."""
+    total: float = -targets.weights[place] * people.slot_penalty[entry]
+    for asked in range(targets.slot_starts[place], targets.slot_starts[place + 1]):
+        for known in range(people.slot_starts[entry], people.slot_starts[entry + 1]):
+            if people.slots[known] == targets.slots[asked]:
+                total += targets.slot_weights[asked] * people.slot_evidence[known]
+                break
+    return total
+
+
+@inner
+def habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: int, end: int) -> float:
+    """Sum over bins of the target's weight times ln P_i/p."""
+    total = 0.0
+    for column in range(begin, end):
+        total += targets.habits[row, column] * people.habits[person, column]
+    return total
+
+
+@inner
+def add_company(company: Company, item: int, own: int, weight: float, together: NDArray[np.float64]) -> None:
+    """Add `weight` x C(item, y) to every y: the traces that hold both, each by its weight, without the target's own."""
+    low = company.starts[item]
+    count = company.starts[item + 1] - low
+    stride = max((count + company.visits - 1) // company.visits, 1)
+    seen = 0
+    for post in range(low, low + count, stride):
+        if company.holders[post] != own:
+            seen += 1
+    for post in range(low, low + count, stride):
+        trace = company.holders[post]
+        if trace != own:
+            part = weight * company.weights[trace] * (count - 1) / seen
+            for place in range(company.offsets[trace], company.offsets[trace + 1]):
+                together[company.items[place]] += part
+
+
+@inner
+def clear_company(company: Company, item: int, together: NDArray[np.float64]) -> None:
+    """Set back to 0 what was added."""
+    low = company.starts[item]
+    count = company.starts[item + 1] - low
+    stride = max((count + company.visits - 1) // company.visits, 1)
+    for post in range(low, low + count, stride):
+        trace = company.holders[post]
+        for place in range(company.offsets[trace], company.offsets[trace + 1]):
+            together[company.items[place]] = 0.0
