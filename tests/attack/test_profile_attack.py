@@ -157,6 +157,15 @@ def test_people_who_never_repeat_are_found_by_taste() -> None:
         assert not set(own.tolist()) & set(split.target.items[low:high].tolist())
 
 
+def test_some_targets_are_attacked_as_among_all() -> None:
+    split, categories = lifelike(9, users=80)
+    lesson = learn(split.train, categories)
+    rows = np.array([70, 3, 41])
+    whole = name_targets(split.train, split.target, lesson, categories)
+    some = name_targets(split.train, split.target, lesson, categories, rows=rows)
+    assert same(Candidates(whole.people[rows], whole.scores[rows]), some)
+
+
 def test_threads_change_nothing() -> None:
     split, categories = lifelike(6, users=150)
     one = profile_attack(split.train, split.target, categories, threads=1)

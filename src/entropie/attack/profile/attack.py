@@ -116,11 +116,12 @@ def name_targets(
     lesson: Lesson,
     item_categories: NDArray[np.int64] | None = None,
     *,
+    rows: NDArray[np.int64] | None = None,
     kept: int = KEPT,
     threads: int = 1,
 ) -> Candidates:
-    """The people who come into question for every target with their fused scores, best first."""
-    scene = scene_of(train, target, everybody_of(train, target, item_categories))
+    """The people who come into question for the targets in `rows`, or all, with their fused scores, best first."""
+    scene = scene_of(train, target, everybody_of(train, target, item_categories), rows)
     lists = best_candidates(scene, search_among(train.users, kept, lesson.repeats), threads).people
     scores = weighed(scene, lists, lesson.fusion.weights, threads)
     order = np.lexsort((lists, -scores), axis=1)
