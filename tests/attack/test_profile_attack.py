@@ -8,6 +8,7 @@ from profile_oracles import HOUR, WEEK, random_case
 from entropie.attack.profile import ProfileAttack, credit, profile_attack
 from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import NOBODY, Candidates
+from entropie.attack.profile.evidence import FEATURES
 from entropie.data.split import Split, split_halves
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
@@ -151,10 +152,21 @@ def test_people_who_never_repeat_are_found_by_taste() -> None:
     assert joint < plain
     named = found.plain.people[:, 0]
     assert (named % 12 == np.arange(users) % 12).mean() > 0.9
-    for number, person in enumerate(named):  # nobody is named who has seen a film of the target
-        low, high = split.target.offsets[number : number + 2]
-        own = split.train.items[split.train.offsets[person] : split.train.offsets[person + 1]]
-        assert not set(own.tolist()) & set(split.target.items[low:high].tolist())
+    assert found.lesson.fusion.weights[FEATURES.index("again")] > 1.0  # having seen a film speaks against
+
+
+def test_few_who_repeat_are_found_among_many_who_do_not() -> None:
+    """A twentieth of the people keeps coming back to places of their own; everybody else meets everything once."""
+    rng = np.random.default_rng(11)
+    users, few, domain = 400, 20, 8000
+    rows = [rng.choice(domain - few, 24, replace=False) for _ in range(users)]
+    for person in range(few):
+        rows[person][rng.random(24) < 0.4] = domain - few + person
+    split = split_halves(traces_of([row.tolist() for row in rows], domain))
+    found = profile_attack(split.train, split.target, threads=1)
+    assert not found.lesson.repeats
+    for one in (found.plain, found.joint):
+        assert credit(one, np.arange(users))[:few].mean() > 0.9
 
 
 def test_some_targets_are_attacked_as_among_all() -> None:

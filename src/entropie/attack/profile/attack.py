@@ -54,8 +54,8 @@ LEARNED = 100
 LEARNERS = 4000
 """Weights are learned on so many people at most, those whose fingerprints are lowest."""
 
-REPEATING = 0.05
-"""Where fewer share an item between the quarters than this share of people, items are taken not to repeat."""
+REPEATING = 0.5
+"""Where a smaller share of people has an item in both quarters, candidates need not share an item with the target."""
 
 _TIE = 1e-9
 
@@ -66,7 +66,7 @@ class Lesson:
 
     fusion: Fusion
     temperature: float
-    repeats: bool  # whether people meet items again
+    repeats: bool  # whether most people meet items again
 
 
 @dataclass(frozen=True, slots=True, eq=False)

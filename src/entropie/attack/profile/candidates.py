@@ -39,7 +39,7 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Per target the k best people, best first, and their scores; `NOBODY` with -inf where there are fewer."""
+    """Per target the best people and their scores; `NOBODY` with -inf where there are fewer than wanted."""
 
     people: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -47,11 +47,11 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How candidates are found: how many, whether people meet items again, whether habits find candidates too."""
+    """How candidates are found."""
 
-    kept: int
-    repeats: bool
-    habits: bool
+    kept: int  # so many of each target at most
+    repeats: bool  # most people meet items again
+    habits: bool  # habits find candidates too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,40 +79,51 @@ def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[
 
 def search_among(users: int, kept: int, repeats: bool) -> Search:
     """How to search among so many people: never a matter of how they are cut into blocks."""
-    return Search(min(kept, users), repeats, users <= HABIT_USERS)
+    return Search(kept, repeats, users <= HABIT_USERS)
 
 
 def best_candidates(scene: Scene, how: Search, threads: int = 1) -> Candidates:
     """The k best people of each target.
 
-    Where people repeat items, by the items they share with the target, their hours, and habits if there are not too
-    many people. Where nobody meets an item twice, by how well their items go with the target's.
+    Where most people meet items again, by the items they share with the target, their hours, and habits if there are
+    not too many people. Elsewhere half of them by the items they share, in case this one does meet items again, and
+    half by how well their items go with the target's, among people who share none.
     """
     people = scene.people
     order = np.argsort(people.items, kind="stable")
     starts = np.searchsorted(people.items[order], np.arange(scene.company.popularity.size + 1))
     owners = np.repeat(np.arange(scene.users), np.diff(people.offsets))
-    kept = min(how.kept, scene.users)
+    kept = how.kept
     hours = HOUR_WEIGHT if people.slots.size else 0.0
     habits = HABIT_WEIGHT if how.habits else 0.0
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if how.repeats:
             found = best_people(people, targets, starts, order, owners, hours, habits, kept)
-        else:
-            found = likely_people(people, targets, scene.company, starts, order, owners, kept)
-        return found
+            return found[0], found[1]
+        shared = best_people(people, targets, starts, order, owners, hours, 0.0, kept // 2)
+        likely = likely_people(people, targets, scene.company, starts, order, owners, kept - kept // 2)
+        both = zip(shared, likely, strict=True)
+        lists, scores = (np.concatenate(pair, axis=1) for pair in both)
+        return lists, scores
 
     blocks = pieces(search, scene.targets, scene.targets.own, threads)
     return Candidates(np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks]))
 
 
-def merge_candidates(parts: Sequence[Candidates], kept: int) -> Candidates:
-    """The k best over several blocks of people, whose numbers are everybody's; equal scores by number."""
-    people = np.concatenate([part.people for part in parts], axis=1)
-    scores = np.concatenate([part.scores for part in parts], axis=1)
-    order = np.lexsort((people, -scores), axis=1)[:, :kept]
-    return Candidates(np.take_along_axis(people, order, axis=1), np.take_along_axis(scores, order, axis=1))
+def merge_candidates(parts: Sequence[Candidates], how: Search) -> Candidates:
+    """The best over several blocks of people, whose numbers are everybody's; equal scores by number."""
+    middle = 0 if how.repeats else how.kept // 2
+    halves = [_merged(parts, begin, end) for begin, end in ((0, middle), (middle, how.kept))]
+    return Candidates(*(np.concatenate(pair, axis=1) for pair in zip(*halves, strict=True)))
+
+
+def _merged(parts: Sequence[Candidates], begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The best of the same columns of all parts, as many as there are columns."""
+    people = np.concatenate([part.people[:, begin:end] for part in parts], axis=1)
+    scores = np.concatenate([part.scores[:, begin:end] for part in parts], axis=1)
+    order = np.lexsort((people, -scores), axis=1)[:, : end - begin]
+    return np.take_along_axis(people, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
 def pieces(
