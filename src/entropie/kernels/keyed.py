@@ -12,6 +12,7 @@ __all__ = [
     "key_table",
     "markov_target_keys",
     "markov_user_keys",
+    "mixed",
     "number_rows",
     "permuted_places",
 ]
@@ -28,7 +29,7 @@ _SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 
 
 @njit(nogil=True, cache=True)
-def _mixed(word: np.uint64) -> np.uint64:
+def mixed(word: np.uint64) -> np.uint64:
     """Scatter a 64-bit word: xor-shifts and odd multiplications, modulo 2^64."""
     word = (word ^ (word >> _U30)) * _MULTIPLIER
     word = (word ^ (word >> _U27)) * _SECOND_MULTIPLIER
@@ -122,7 +123,7 @@ def markov_target_keys(
 def _slot_of(slots: NDArray[np.uint64], key: np.uint64) -> np.uint64:
     """Find the slot that holds the key, or the empty one where it belongs."""
     last = np.uint64(slots.shape[0] - 1)
-    slot = _mixed(key) & last
+    slot = mixed(key) & last
     while slots[slot] != key and slots[slot] != _EMPTY:
         slot = (slot + _U1) & last
     return slot
@@ -185,7 +186,7 @@ def permuted_places(
             left = value >> shift
             right = value & mask
             for key in round_keys:
-                left, right = right, left ^ (_mixed(right + key) & mask)
+                left, right = right, left ^ (mixed(right + key) & mask)
             value = (left << shift) | right
             if value < limit:
                 break

@@ -1,0 +1,247 @@
+"""The attacker who holds points: a few random events of the released trace itself, each with its item and time.
+
+Whoever saw somebody a few times (a neighbour, a bill, a photograph) knows such points. The candidates are the people
+whose released events include all of them; the attacker names one of these at random. Unicity is the share of people who
+are the only candidate (de Montjoye et al., Unique in the Crowd, 2013). No model, no training: what it finds is a fact
+of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.chance import content_hashes, scattered
+from entropie.attack.index import ragged
+from entropie.attack.scoring import core_count
+from entropie.data.traces import Traces
+from entropie.errors import InvalidParameter
+from entropie.kernels.points import count_holders, draw_places, held_by, query_hashes
+from entropie.request import Run
+
+__all__ = [
+    "POINTS",
+    "RESOLUTIONS",
+    "PointIndex",
+    "PointOutcome",
+    "Queries",
+    "Resolution",
+    "drawn_points",
+    "own_resolution",
+    "point_attacks",
+    "queries_of",
+]
+
+POINTS = (1, 2, 4, 8)
+"""Numbers of points that attackers hold."""
+
+Resolution = Literal["second", "minute", "hour", "day", "none"]
+"""How exactly the attacker knows when: bins of UTC; `none`: not at all."""
+
+RESOLUTIONS: dict[Resolution, int | None] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "none": None}
+_ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max - 1)
+_BLOCK = 1_024
+_LEAST_QUERIES = 20_000
+_MOST_DRAWS = 10
+_RUN = Run()
+
+
+class Queries(NamedTuple):
+    """Points by query, query q from offsets[q] on: an event at the item, from `since` to `until`, both included."""
+
+    offsets: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    since: NDArray[np.int64]
+    until: NDArray[np.int64]
+
+    def part(self, begin: int, end: int) -> Queries:
+        """Queries begin..end-1."""
+        low, high = self.offsets[begin], self.offsets[end]
+        return Queries(
+            self.offsets[begin : end + 1] - low, self.items[low:high], self.since[low:high], self.until[low:high]
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> Queries:
+        """The named queries, in the order named."""
+        offsets, places = ragged(self.offsets, rows)
+        return Queries(offsets, self.items[places], self.since[places], self.until[places])
+
+    @property
+    def count(self) -> int:
+        """How many queries."""
+        return self.offsets.size - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointIndex:
+    """Traces arranged to be asked who holds points: by person and by item, each in the order of time.
+
+    A block of people has an index of its own; the numbers of holders add up over blocks.
+    """
+
+    offsets: NDArray[np.int64]
+    own_items: NDArray[np.uint32]
+    own_times: NDArray[np.int64]
+    item_offsets: NDArray[np.int64]
+    posted_times: NDArray[np.int64]
+    posted_people: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, traces: Traces, *, timed: bool = True) -> PointIndex:
+        """Arrange the traces; without times every person stands at an item once."""
+        lengths = np.diff(traces.offsets)
+        people = np.repeat(np.arange(traces.users, dtype=np.uint32), lengths)
+        times = traces.times if timed and traces.times is not None else np.zeros(traces.events, np.int64)
+        order = np.lexsort((times, traces.items, people))
+        people, items, times = people[order], traces.items[order], times[order]
+        if people.size:
+            new = (np.diff(people) != 0) | (np.diff(items) != 0) | (np.diff(times) != 0)
+            kept = np.concatenate(([True], new))
+            people, items, times = people[kept], items[kept], times[kept]
+        offsets = np.searchsorted(people, np.arange(traces.users + 1))
+        posted = np.lexsort((times, items))
+        item_offsets = np.zeros(traces.domain_size + 1, np.int64)
+        np.cumsum(np.bincount(items, minlength=traces.domain_size), out=item_offsets[1:])
+        return cls(offsets, items, times, item_offsets, times[posted], people[posted])
+
+    def holders(self, queries: Queries, threads: int | None = None) -> NDArray[np.int64]:
+        """How many people hold all points of each query; the same query is answered once."""
+        first, again = _distinct(queries)
+        asked = queries if first.size == queries.count else queries.take(first)
+
+        def answer(begin: int) -> NDArray[np.int64]:
+            part = asked.part(begin, min(begin + _BLOCK, asked.count))
+            answers: NDArray[np.int64] = count_holders(*self._arrays, *part)
+            return answers
+
+        with ThreadPoolExecutor(core_count(threads)) as pool:
+            counts = list(pool.map(answer, range(0, asked.count, _BLOCK)))
+        return np.concatenate(counts)[again]
+
+    def held(self, queries: Queries, people: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether one person per query holds all its points."""
+        held: NDArray[np.bool_] = held_by(self.offsets, self.own_items, self.own_times, people, *queries)
+        return held
+
+    @property
+    def _arrays(self) -> tuple[NDArray[np.generic], ...]:
+        return (
+            self.offsets, self.own_items, self.own_times, self.item_offsets, self.posted_times, self.posted_people,
+        )  # fmt: skip
+
+
+def drawn_points(traces: Traces, points: int, draws: int, seed: int) -> NDArray[np.int64]:
+    """Numbers of events that attackers know, [person, draw, point]: distinct, in random order, -1 where none is left.
+
+    So the first p are p random events. They go by what people did, not by their names.
+    """
+    if points < 1 or draws < 1:
+        raise InvalidParameter.of("points", "at least 1 point and 1 draw", (points, draws))
+    order, lengths = _by_content(traces), np.diff(traces.offsets)
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    words = np.random.SeedSequence(seed).generate_state(draws, np.uint64)
+    drawn = np.stack([draw_places(lengths, number, points, word) for word in words], axis=1)
+    return np.where(drawn >= 0, drawn + traces.offsets[:-1, None, None], -1)
+
+
+def queries_of(traces: Traces, events: NDArray[np.int64], resolution: Resolution) -> Queries:
+    """What the attacker knows of each row of events, -1 being none; points stand by item and time."""
+    known = events >= 0
+    offsets = np.zeros(events.shape[0] + 1, np.int64)
+    np.cumsum(known.sum(axis=1), out=offsets[1:])
+    flat = events[known]
+    flat = flat[np.lexsort((flat, traces.items[flat], np.repeat(np.arange(known.shape[0]), np.diff(offsets))))]
+    items, width = traces.items[flat], RESOLUTIONS[resolution]
+    if width is None or traces.times is None:
+        return Queries(offsets, items, np.full(flat.size, _ALWAYS[0]), np.full(flat.size, _ALWAYS[1]))
+    since = traces.times[flat] // width * width
+    return Queries(offsets, items, since, since + (width - 1))
+
+
+def own_resolution(traces: Traces) -> Resolution:
+    """The finest resolution that the times have: the widest bin whose beginnings they all are."""
+    if traces.times is None or not traces.events:
+        return "none"
+    coarse: tuple[Resolution, ...] = ("day", "hour", "minute")
+    for name in coarse:
+        if not np.any(traces.times % RESOLUTIONS[name]):
+            return name
+    return "second"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointOutcome:
+    """What an attacker with some points of everybody achieves.
+
+    holders   people who hold the points, the person they are of included: one row per person, one column per draw
+    control   whether another person, drawn at random, holds them too
+    """
+
+    points: int
+    resolution: Resolution
+    holders: NDArray[np.int64]
+    control: NDArray[np.bool_]
+
+    @property
+    def credit(self) -> NDArray[np.float64]:
+        """Each person's chance to be named."""
+        chance: NDArray[np.float64] = (1.0 / self.holders).mean(axis=1)
+        return chance
+
+    @property
+    def unique(self) -> NDArray[np.float64]:
+        """Share of the draws that leave one candidate, by person."""
+        share: NDArray[np.float64] = (self.holders == 1).mean(axis=1)
+        return share
+
+    @property
+    def control_credit(self) -> NDArray[np.float64]:
+        """Each person's chance to be named for another's points."""
+        chance: NDArray[np.float64] = (self.control / self.holders).mean(axis=1)
+        return chance
+
+    def within(self, guesses: int) -> NDArray[np.float64]:
+        """Each person's chance to be among so many candidates named."""
+        chance: NDArray[np.float64] = np.minimum(1.0, guesses / self.holders).mean(axis=1)
+        return chance
+
+
+def _by_content(traces: Traces) -> NDArray[np.int64]:
+    """People in the order of what they did, in which names have no part but between people who did alike."""
+    popular = np.bincount(traces.items, minlength=traces.domain_size)
+    return np.argsort(content_hashes(traces, traces, popular, popular), kind="stable")
+
+
+def _distinct(queries: Queries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of every query that occurs, and for each query which of these it is.
+
+    Equal ones are found by a hash of 64 bits and compared; should two others share a hash, every query stands for
+    itself.
+    """
+    _, first, again = np.unique(query_hashes(*queries), return_index=True, return_inverse=True)
+    if first.size < queries.count:
+        twins = queries.take(first[again])
+        if any(not np.array_equal(one, other) for one, other in zip(queries, twins, strict=True)):
+            return np.arange(queries.count), np.arange(queries.count)
+    return first, again
+
+
+def point_attacks(traces: Traces, resolution: Resolution, run: Run = _RUN) -> Iterator[PointOutcome]:
+    """Attack everybody with 1, 2, 4 and 8 random points, known to a resolution: the same points at every resolution."""
+    index = PointIndex.of(traces, timed=RESOLUTIONS[resolution] is not None)
+    draws = int(np.clip(_LEAST_QUERIES // max(1, traces.users), 1, _MOST_DRAWS))
+    drawn = drawn_points(traces, POINTS[-1], draws, run.seed)
+    order = _by_content(traces)
+    others = np.empty_like(order)
+    others[order] = order[scattered(np.arange(order.size), order.size, run.seed)]
+    for points in POINTS:
+        queries = queries_of(traces, drawn[:, :, :points].reshape(-1, points), resolution)
+        holders = index.holders(queries, run.threads).reshape(-1, draws)
+        control = index.held(queries, np.repeat(others, draws)).reshape(-1, draws)
+        yield PointOutcome(points, resolution, holders, control)
