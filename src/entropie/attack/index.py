@@ -28,7 +28,7 @@ _Places = slice | NDArray[np.int64]
 _LARGEST_EXPONENT = 44
 _HEAD_LIMIT = 8
 _SHORTEST_SHARE = 4096  # a posting that fewer than one user in so many has is not worth a step
-_MOVE_COST = 2.0  # visits that moving a user costs
+_MOVE_COST = 4.0  # visits that moving a user costs
 _COPY_COST = 0.1  # visits that copying a user's class costs
 
 
