@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.chance import content_hashes, scattered
-from entropie.attack.index import ragged
+from entropie.attack.features import ragged
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
@@ -51,7 +51,8 @@ _MOST_DRAWS = 10
 _RUN = Run()
 
 
-class Queries(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Queries:
     """Points by query, query q from offsets[q] on: an event at the item, from `since` to `until`, both included."""
 
     offsets: NDArray[np.int64]
@@ -70,6 +71,11 @@ class Queries(NamedTuple):
         """The named queries, in the order named."""
         offsets, places = ragged(self.offsets, rows)
         return Queries(offsets, self.items[places], self.since[places], self.until[places])
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All of them, as kernels take them."""
+        return self.offsets, self.items, self.since, self.until
 
     @property
     def count(self) -> int:
@@ -114,9 +120,13 @@ class PointIndex:
         first, again = _distinct(queries)
         asked = queries if first.size == queries.count else queries.take(first)
 
+        arrays: tuple[Any, ...] = (
+            self.offsets, self.own_items, self.own_times, self.item_offsets, self.posted_times, self.posted_people,
+        )  # fmt: skip
+
         def answer(begin: int) -> NDArray[np.int64]:
             part = asked.part(begin, min(begin + _BLOCK, asked.count))
-            answers: NDArray[np.int64] = count_holders(*self._arrays, *part)
+            answers: NDArray[np.int64] = count_holders(*arrays, *part.arrays)
             return answers
 
         with ThreadPoolExecutor(core_count(threads)) as pool:
@@ -125,14 +135,8 @@ class PointIndex:
 
     def held(self, queries: Queries, people: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether one person per query holds all its points."""
-        held: NDArray[np.bool_] = held_by(self.offsets, self.own_items, self.own_times, people, *queries)
+        held: NDArray[np.bool_] = held_by(self.offsets, self.own_items, self.own_times, people, *queries.arrays)
         return held
-
-    @property
-    def _arrays(self) -> tuple[NDArray[np.generic], ...]:
-        return (
-            self.offsets, self.own_items, self.own_times, self.item_offsets, self.posted_times, self.posted_people,
-        )  # fmt: skip
 
 
 def drawn_points(traces: Traces, points: int, draws: int, seed: int) -> NDArray[np.int64]:
@@ -168,11 +172,8 @@ def own_resolution(traces: Traces) -> Resolution:
     """The finest resolution that the times have: the widest bin whose beginnings they all are."""
     if traces.times is None or not traces.events:
         return "none"
-    coarse: tuple[Resolution, ...] = ("day", "hour", "minute")
-    for name in coarse:
-        if not np.any(traces.times % RESOLUTIONS[name]):
-            return name
-    return "second"
+    widths = [(name, width) for name, width in RESOLUTIONS.items() if width is not None]
+    return next(name for name, width in reversed(widths) if not np.any(traces.times % width))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,10 +225,10 @@ def _distinct(queries: Queries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     Equal ones are found by a hash of 64 bits and compared; should two others share a hash, every query stands for
     itself.
     """
-    _, first, again = np.unique(query_hashes(*queries), return_index=True, return_inverse=True)
+    _, first, again = np.unique(query_hashes(*queries.arrays), return_index=True, return_inverse=True)
     if first.size < queries.count:
         twins = queries.take(first[again])
-        if any(not np.array_equal(one, other) for one, other in zip(queries, twins, strict=True)):
+        if any(not np.array_equal(one, other) for one, other in zip(queries.arrays, twins.arrays, strict=True)):
             return np.arange(queries.count), np.arange(queries.count)
     return first, again
 
