@@ -115,7 +115,7 @@ def _identities(path: Path) -> set[object]:
     return {Path(os.path.realpath(path))}  # also of a name that is too long to be one
 
 
-_ELSEWHERE = f"name another with {option('out')}"
+_ELSEWHERE = f"name another with {option('folder')}"
 
 
 def check_folder(out: Path, remedy: str = _ELSEWHERE) -> None:
@@ -210,7 +210,7 @@ def _lock_folder(out: Path) -> int | None:
         os.close(place)
         raise InvalidInput(
             f"Folder {_shown(out)} is being written to by another run; wait for its end, or name another with "
-            f"{option('out')}."
+            f"{option('folder')}."
         )
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(place), out.stat()):

@@ -55,13 +55,15 @@ def text(document: dict, *, verbose: bool) -> str:
 def test_exact_text():
     assert text(DOCUMENT, verbose=False) == (
         """\
-Protection to an error rate of at least 90~%:
-protection            guaranteed   attack   top 20
-──────────────────────────────────────────────────
-as it is                 nothing     10~%    exact
-pseudonyms alone         nothing     75~%    exact
-randomized response         90~%     75~%    150~%
-local hashing *             92~%     75~%     50~%
+People re-identified; the goal is an error rate of at least 90~%:
+protection            guaranteed at most   our attack   top 20 off by
+─────────────────────────────────────────────────────────────────────
+as it is                    no guarantee         90~%           exact
+pseudonyms alone            no guarantee         25~%           exact
+randomized response                 10~%         25~%           150~%
+local hashing *                      8~%         25~%            50~%
+As it is: every event is sent; the others: one event per person. Top 20: error
+of the counts of the 20 most frequent items; at 100 % nothing is left of them.
 Recommended: local hashing, one event per person, because it is so. Rule: the
 rule."""
     )
@@ -70,14 +72,19 @@ rule."""
 def test_exact_text_with_all_numbers():
     assert text(DOCUMENT, verbose=True) == (
         """\
-Protection to an error rate of at least 90~%:
-protection         epsilon   guaranteed   10 guesses   attack   top 20   top 100
+People re-identified; the goal is an error rate of at least 90~%:
+protection    epsilon       at most   10 guesses   our attack   top 20   top 100
 ────────────────────────────────────────────────────────────────────────────────
-as it is                        nothing      nothing     10~%    exact     exact
-pseudonyms alone                nothing      nothing     75~%    exact     exact
-randomized             5.5         90~%         88~%     75~%    150~%   1,225~%
+as it is                         no                      90~%    exact     exact
+                          guarantee
+pseudonyms                       no                      25~%    exact     exact
+alone                     guarantee
+randomized        5.5          10~%         12~%         25~%    150~%   1,225~%
 response
-local hashing *       5.25         92~%         10~%     75~%     50~%      76~%
+local            5.25           8~%         90~%         25~%     50~%      76~%
+hashing *
+As it is: every event is sent; the others: one event per person. Top 20: error
+of the counts of the 20 most frequent items; at 100 % nothing is left of them.
 Recommended: local hashing, one event per person, because it is so. Rule: the
 rule.
 
@@ -93,11 +100,10 @@ A sentence about randomized response.
 
 A sentence about local hashing.
 
-Guaranteed: the error rate of every attacker on average, whatever they know. 10
-guesses: the same for an attacker who names ten people. Attack: the error rate
-of our own attack. Top 20, top 100: mean relative error of the estimated counts
-of the most frequent items; at 100 % nothing is left of them. Noise protects
-what is sent from now on, not data that have already left."""
+Guaranteed: the share re-identified by any attacker, on average, whatever they
+know. 10 guesses: the same for an attacker who names ten people. Our attack: the
+share that our own attack re-identifies. Noise protects what is sent from now
+on, not data that have already left."""
     )
 
 

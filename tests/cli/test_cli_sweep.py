@@ -75,7 +75,7 @@ def test_all_numbers_and_no_text(entropie, visits, matches_golden):
 def test_a_screen_holds_the_default_output_whatever_is_tried(entropie, visits):
     many = ("--top", "1,2,3,4,5,6,7,8,9,10,11,12", "--category", "kind", "--lat", "north", "--lon", "east")
     out = entropie("sweep", "visits.csv", *COLUMNS, *many, "--out", "out").out
-    assert re.search(r"^\d more mitigations, less useful or dearer\.", out, re.MULTILINE)
+    assert re.search(r"^\d more mitigations, less useful or at a greater loss\.", out, re.MULTILINE)
     assert len(out.splitlines()) <= 25
     assert max(map(len, out.splitlines())) <= 80
 

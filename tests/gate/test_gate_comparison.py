@@ -270,7 +270,7 @@ def test_reports_of_a_mechanism():
         ({"split": {"target_events": 5}}, "the number of events attacked differs"),
         (
             {"input": {"min_events": 20}},
-            "the least number of events of a person differs (input.min_events 10, now 20).",
+            "Not the same choice of people: the least number of events of a person differs (input.min_events 10, now 20).",
         ),
         ({"input": {"sampled_users": 50}}, "the number of people sampled differs"),
         (
@@ -298,7 +298,7 @@ def test_other_matchers_and_bits_beyond_the_data():
     new["attacks"][best]["pse_bits"] |= {"value": 3.0, "low": 2.5, "high": 3.5, "resolvable": 2.9}
     found = compare(assessment(), new)
     matchers, beyond = found.warnings
-    assert matchers == "Not the same attack: the matchers differ (bayes, visit; now markov, {}).".format(
+    assert matchers == "Read with care: the matchers differ (bayes, visit; now markov, {}).".format(
         new["headline"]["matcher"]
     )
     assert beyond == (
@@ -309,6 +309,14 @@ def test_other_matchers_and_bits_beyond_the_data():
     assert shown["pse_bits_difference"] is None
     assert shown["new"]["pse_bits"] == {"value": 2.9, "low": 2.5, "high": 2.9}
     assert (shown["old"]["pse_bits_are_lower_bound"], shown["new"]["pse_bits_are_lower_bound"]) == (False, True)
+
+
+def test_it_says_what_it_is_in_a_few_lines():
+    found = compare(assessment(), assessment(people=80))
+    first, second = repr(found).split("\n")
+    assert first == f"Comparison of 100 people before, 80 now: {found.outcome}"
+    assert second.strip() == found.sentence
+    assert "Both are of the same people" not in found.assumption
 
 
 @pytest.mark.parametrize("tolerance", [-0.1, 1.0, float("nan")])

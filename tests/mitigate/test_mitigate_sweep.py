@@ -72,7 +72,7 @@ def test_a_column_that_tells_nothing_takes_all_the_risk_away() -> None:
     assert nothing.pie_bits == pytest.approx(0.0, abs=1e-9)
     assert found.cheapest == nothing
     assert spaced(found.sentences[0]).startswith(
-        "Cheapest mitigation that helps: release the column same instead of the item; 2.5 % of people are still"
+        "Smallest loss that helps: release the column same instead of the item; 2.5 % of people are still"
     )
 
 
@@ -303,8 +303,8 @@ def test_a_mitigation_that_leaves_most_people_re_identified_is_not_praised(habit
     found = replace(habits, as_it_is=before, rows=(weak,))
     first, second = map(spaced, found.sentences)
     assert first.startswith(
-        "Cheapest mitigation that helps: release a random 30 % of the events; most people are still re-identified, 70 % "
-        "(95 % CI 65 to 75 %) instead of 95 %, for "
+        "Smallest loss that helps: release a random 30 % of the events; most people are still re-identified, 70 % "
+        "(95 % CI 65 to 75 %) instead of 95 %, at the loss of "
     )
     assert "No mitigation tried is enough alone: combine several, or add noise." in second
     strong = replace(

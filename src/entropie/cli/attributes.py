@@ -36,10 +36,10 @@ _NOT_COVERED = (
     "a person."
 )
 _READING = (
-    "Re-identified: by an attacker who knows these columns of everybody and picks anybody of those who fit. Alone: "
+    "Re-identified: by an attacker who knows these columns of everybody and picks anybody of those who fit. Unique: "
     "sharing the values with nobody; below 10: with fewer than ten, themselves counted. Population: all those whom "
     "these people are a sample of; there the bits are a little more, because a sample lacks rare values, and there is "
-    "no upper end where too many are alone. Adds: bits lost when the column alone is dropped; average: the same over "
+    "no upper end where too many are unique. Adds: bits lost when the column alone is dropped; average: the same over "
     "all orders in which columns become known."
 )
 
@@ -202,7 +202,7 @@ def _band_cells(column: ColumnRisk) -> list[str]:
     return [width_text(column.band_width), output.plain_bits(column.banded.bits), percent(column.banded.success)]
 
 
-_RISK_HEADERS = ["bits", "population", "re-identified", "alone", "below 10"]
+_RISK_HEADERS = ["bits", "population", "re-identified", "unique", "below 10"]
 
 
 def _risk_cells(risk: GroupRisk) -> list[str]:
@@ -246,7 +246,7 @@ def _remedy_table(result: AttributeRisk, remedies: Sequence[Remedy]) -> list[str
         ]
         for remedy in remedies
     ]
-    headers = ["next step", "re-identified", "alone", "bits lost"]
+    headers = ["next step", "re-identified", "unique", "bits lost"]
     return [f"{start}, most risk removed per bit lost first:", output.table(headers, rows)]
 
 

@@ -59,7 +59,7 @@ def estimate(
     memory: int | None,
     as_json: bool,
 ) -> None:
-    """How many people have each item? Estimated from reports, with intervals.
+    """Which share of reports is of each item? Estimated, with intervals.
 
     REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up. On Spark a file
     must have the same path on every machine; Parquet may also lie where only Spark reads it (s3a://, hdfs://, ...).

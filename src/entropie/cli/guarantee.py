@@ -261,7 +261,8 @@ def _decision(result: Calibration) -> str:
     return (
         f"Use {_NAMES[given.mechanism.hash_size is None]} with epsilon {words.digits(given.mechanism.epsilon, 4)}: at "
         f"most {words.percent(1.0 - given.list_error)} of people can be re-identified from one person's "
-        f"{_reports(given)}{_guesses(given)} (asked for: an error rate of {wanted})."
+        f"{_reports(given)}{_guesses(given)} (asked for: an error rate of {wanted}). An average: at "
+        f"worst, one report identifies its sender with {words.percent(given.posterior_max)} certainty."
     )
 
 

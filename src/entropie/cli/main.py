@@ -179,6 +179,7 @@ def _on_command_line(problem: EntropieError, arguments: list[str], values: bool)
     spelled = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
 
     def option(name: str) -> str:
+        name = "out" if name == "folder" else name
         found = spelled.get(name) or spelled.get(name.removesuffix("_size")) or ""
         return found if found.startswith("--") else f"--{name.replace('_', '-')}"
 

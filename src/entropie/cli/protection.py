@@ -9,28 +9,35 @@ from entropie.cli import output
 from entropie.words import digits, percent, stated
 
 _READING = (
-    "Guaranteed: the error rate of every attacker on average, whatever they know. 10 guesses: the same for an attacker "
-    "who names ten people. Attack: the error rate of our own attack. Top 20, top 100: mean relative error of the "
-    "estimated counts of the most frequent items; at 100 % nothing is left of them. Noise protects what is sent from "
-    "now on, not data that have already left."
+    "Guaranteed: the share re-identified by any attacker, on average, whatever they know. 10 guesses: the same for an "
+    "attacker who names ten people. Our attack: the share that our own attack re-identifies. Noise protects what is "
+    "sent from now on, not data that have already left."
 )
 
 
 def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
     rows, goal = document["protection"], document["protection_goal"]
-    headers = ["protection", "guaranteed", "attack", "top 20"]
+    headers = ["protection", "guaranteed at most", "our attack", "top 20 off by"]
     if verbose:
-        headers = ["protection", "epsilon", "guaranteed", "10 guesses", "attack", "top 20", "top 100"]
+        headers = ["protection", "epsilon", "at most", "10 guesses", "our attack", "top 20", "top 100"]
     lines = [
-        output.paragraph(f"Protection to an error rate of at least {stated(goal['bayes_error'])}:"),
+        output.paragraph(f"People re-identified; the goal is an error rate of at least {stated(goal['bayes_error'])}:"),
         output.table(headers, [_cells(row, verbose) for row in rows]),
+        output.paragraph(_legend(rows)),
         output.paragraph(f"Recommended: {goal['recommendation']}" if _is_recommended(rows) else goal["recommendation"]),
     ]
     if verbose:
         sentences = [goal["sentence"], goal["details"], *(row["sentence"] for row in rows), _READING]
         lines += [line for sentence in sentences for line in ("", output.paragraph(sentence))]
     return "\n".join(line for line in lines if line or verbose)
+
+
+def _legend(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What is sent in which row, and what the last column is."""
+    least = rows[-1]["sends"]
+    said = f"As it is: {rows[0]['sends']} is sent; the others: {least}. " if rows[0]["sends"] != least else ""
+    return f"{said}Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is left of them."
 
 
 def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -40,11 +47,11 @@ def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
 def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     mechanism, guarantee, utility = row["mechanism"], row["guarantee"], row["utility"]
     name = f"{row['name']} *" if row["recommended"] else row["name"]
-    guaranteed, listed = ("nothing", "nothing") if guarantee is None else (
-        percent(guarantee["bayes_error"]), percent(guarantee["list_error"])
+    guaranteed, listed = ("no guarantee", "") if guarantee is None else (
+        percent(1.0 - guarantee["bayes_error"]), percent(1.0 - guarantee["list_error"])
     )  # fmt: skip
     tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
-    attack = percent(row["attack"]["identification_error"]["value"])
+    attack = percent(1.0 - row["attack"]["identification_error"]["value"])
     if not verbose:
         return [name, guaranteed, attack, tops[0]]
     epsilon = "" if mechanism is None else digits(mechanism["epsilon"])

@@ -124,17 +124,17 @@ def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
         *(line for sentence in result.sentences for line in output.paragraph(sentence).splitlines()),
         "",
         *output.paragraph(
-            f"{name}: {plural(result.users, 'person', 'people')}; the attacker knows the first half of each trace"
+            f"{name}: {plural(result.users, 'person', 'people')}; the attacker knows the first half of their events"
         ).splitlines(),
         *_excluded(result),
         "",
-        "Mitigations that help first, the cheapest of them first:",
+        "Mitigations that help first, the smallest share lost first (of what: see cost):",
     ]
     shown = result.rows if verbose else result.rows[: max(3, _SCREEN - len(head))]
     more = len(result.rows) - len(shown)
     rows = [_row(row) for row in (result.as_it_is, *shown)]
     foot = [
-        f"{plural(more, 'more mitigation')}, less useful or dearer." if more else "",
+        f"{plural(more, 'more mitigation')}, less useful or at a greater loss." if more else "",
         "Not covered: better attackers, mitigations combined. Coarser data come without a guarantee.",
         "" if verbose else "More: --verbose",
     ]

@@ -96,6 +96,10 @@ class Comparison(Part, frozen=True):
     assumption: str
     warnings: list[str]
 
+    def __repr__(self) -> str:
+        sides = f"{count(self.old.users)} people before, {count(self.new.users)} now"
+        return "\n".join([f"Comparison of {sides}: {self.outcome}", f"  {self.sentence}"])
+
     def exit_code(self, strict: bool = False) -> int:
         """1 the risk has risen; 3 undecided or not comparable, where that is asked for; else 0."""
         if self.outcome == "risen":
@@ -218,7 +222,7 @@ class _Pair:
         if self.same:
             return "The same people were attacked in the same way: the difference is zero and has no interval."
         wider = "results on the same people mostly rise and fall together, so these intervals are wider than necessary"
-        if self.same_input:
+        if self.same_input and self.old.users == self.new.users:
             return f"The intervals take the two results for independent. Both are of the same people: {wider}."
         return f"The intervals take the two results for independent. Where many people are in both inputs, {wider}."
 
@@ -258,11 +262,11 @@ class _Pair:
         if old.input.obfuscated and new.input.obfuscated:
             topic = "both data are reports of a mechanism"
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
-        warnings += _differing(old.input, new.input, "input", _INPUT)
+        warnings += _differing(old.input, new.input, "input", _INPUT, "Not the same choice of people")
         matchers = [sorted(attack.matcher for attack in document.attacks) for document in (old, new)]
         if matchers[0] != matchers[1]:
             shown = f"{', '.join(matchers[0])}; now {', '.join(matchers[1])}"
-            warnings.append(_Warning("the matchers differ", f"Not the same attack: the matchers differ ({shown})."))
+            warnings.append(_Warning("the matchers differ", f"Read with care: the matchers differ ({shown})."))
         if old.users != new.users:
             harder = "harder" if new.users > old.users else "easier"
             counts = f"the number of people differs ({count(old.users)}, now {count(new.users)})"
@@ -281,13 +285,15 @@ class _Pair:
         return warnings
 
 
-def _differing(old: object, new: object, section: str, names: Mapping[str, str]) -> list[_Warning]:
+def _differing(
+    old: object, new: object, section: str, names: Mapping[str, str], begin: str = "Not the same attack"
+) -> list[_Warning]:
     warnings = []
     for name, meaning in names.items():
         was, now = (getattr(part, name) for part in (old, new))
         if was != now:
             shown = f"{meaning} differs ({section}.{name} {_said(was)}, now {_said(now)})"
-            warnings.append(_Warning(f"{meaning} differs", f"Not the same attack: {shown}."))
+            warnings.append(_Warning(f"{meaning} differs", f"{begin}: {shown}."))
     return warnings
 
 

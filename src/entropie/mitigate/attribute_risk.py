@@ -210,7 +210,7 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
         return "\n".join([head, *(f"  {sentence}" for sentence in self.sentences)])
 
     def _repr_html_(self) -> str:
-        headers = ("column", "values", "bits", "re-identified", "alone", "adds bits")
+        headers = ("column", "values", "bits", "re-identified", "unique", "adds bits")
         rows = [
             (one.name, one.values, one.alone.bits, one.alone.success, one.alone.unique_share, one.adds_bits)
             for one in self.columns

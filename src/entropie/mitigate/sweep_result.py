@@ -184,8 +184,8 @@ def _recommendation(sweep: Sweep) -> str:
     most = "most people are still re-identified, " if row.risk.value > _MOST else ""
     still = "" if most else " of people are still re-identified"
     return (
-        f"Cheapest mitigation that helps: {row.action}; {most}{percent(row.risk.value)}{still} "
-        f"(95 % CI {interval(row.risk)}) instead of {percent(before.risk.value)}, for {_cost(row)}."
+        f"Smallest loss that helps: {row.action}; {most}{percent(row.risk.value)}{still} "
+        f"(95 % CI {interval(row.risk)}) instead of {percent(before.risk.value)}, at the loss of {_cost(row)}."
     )
 
 
@@ -199,7 +199,7 @@ def _limit(sweep: Sweep) -> tuple[str, ...]:
     else:
         text = (
             f"Lowest risk: {row.action}; {percent(row.risk.value)} are still re-identified (95 % CI "
-            f"{interval(row.risk)}; {chance}), for {_cost(row)}."
+            f"{interval(row.risk)}; {chance}), at the loss of {_cost(row)}."
         )
     if row.risk.value > _MOST:
         text += " No mitigation tried is enough alone: combine several, or add noise."
