@@ -229,10 +229,10 @@ def test_rare_items_come_first(words):
     document["identifying_items"]["rare"] = {"items": 2950, "share_of_events": 0.412, "bits": 4.31}
     document["pie_bits"] = 6.9
     text = section(words, document, "drivers")
-    assert "Rare items carry most of it: 2,950 items that fewer than 10 people have carry 4.3 of these bits with 41 % of events." in text  # fmt: skip
+    assert "Rare items carry most of it: 2,950 items that fewer than 10 people have carry 4.3 of 6.9 bits with 41 % of events." in text  # fmt: skip
     assert text.index("2,950 rare items") < text.index(document["identifying_items"]["shown"][0]["item"])
     document["identifying_items"]["rare"]["bits"] = 1.2
-    assert "Rare items (2,950, of fewer than 10 people each) carry 1.2 of these bits" in section(
+    assert "Rare items (2,950, of fewer than 10 people each) carry 1.2 of 6.9 bits" in section(
         words, document, "drivers"
     )
     document["identifying_items"]["rare"] = {"items": 0, "share_of_events": 0.0, "bits": 0.0}
@@ -242,9 +242,12 @@ def test_rare_items_come_first(words):
 def test_one_event_that_says_no_more_than_chance(words):
     document = documents.plain()
     document |= {"pie_bits": 4.87, "pie_null_bits": 4.0}
-    assert "nothing follows from this number" not in words(document)
+    assert "do not tell which items identify" not in words(document)
     document |= {"pie_null_bits": 5.43}
-    assert "chance alone shows 5.4 bits: with so few events each, nothing follows" in words(document)
+    text = section(words, document, "drivers")
+    assert "These data do not tell which items identify" in text
+    assert "chance alone shows 5.4 bits with all events shuffled, and one event 4.9 bits as is." in text
+    assert "Rare items" not in text
 
 
 def test_an_attacker_who_gains_nothing_by_choosing(words):

@@ -21,6 +21,10 @@ _NOT_COVERED = (
     "Not covered: attackers with other data, what can be inferred about a person without re-identifying them, "
     "whether somebody is in the data at all."
 )
+_OWN_INTERVALS = (
+    "These intervals are of each matcher by itself; that of the strongest in the first line is wider, because it was "
+    "chosen among them. Control bits: with identities shuffled."
+)
 
 
 def assessment_text(result: Assessment, name: str, files: Sequence[Path], *, verbose: bool) -> str:
@@ -190,6 +194,8 @@ def _details(result: Assessment) -> list[str]:
     if result.verdict is not None:
         parts.append(_verdict_details(result))
     parts += [output.table(*_matchers(result)), output.paragraph(_information(result))]
+    if len(result.attacks) > 1:
+        parts[-2] += f"\n{output.paragraph(_OWN_INTERVALS)}"
     if len(result.by_known_events) > 1:
         parts.append(_known_events(result))
     if result.split.get("converge"):
@@ -207,7 +213,7 @@ def _verdict_details(result: Assessment) -> str:
 
 
 def _matchers(result: Assessment) -> tuple[list[str], list[list[str]]]:
-    headers = ["matcher", "re-identified", "95 % CI", "in 10 guesses", "EER", "bits", "control"]
+    headers = ["matcher", "re-identified", "95 % CI", "in 10 guesses", "EER", "bits", "control bits"]
     return headers, [_matcher_row(attack) for attack in sorted(result.attacks, key=lambda attack: attack.error)]
 
 

@@ -84,7 +84,9 @@ def _risks(document: Document, rows: Rows, width: int, description: str) -> list
 
 
 def items(document: Document, width: int) -> list[Spec]:
-    """What rare, named and other items each carry of the bits of one event."""
+    """What rare, named and other items each carry of the bits of one event, where these are more than chance's."""
+    if document.pie_bits <= document.pie_null_bits:
+        return []
     found = document.identifying_items
     groups = {
         "rare items": found.rare.bits,
