@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from entropie.attack.profile import credit, profile_attack
 from entropie.attack.profile.attack import KEPT, LEARNED, REPEATING, everybody_of, halves, repeating
 from entropie.attack.profile.candidates import Candidates, best_candidates, scene_of, search_among
-from entropie.attack.profile.evidence import FEATURES, evidence_for
+from entropie.attack.profile.evidence import evidence_for
 from entropie.attack.profile.fusion import learn_fusion
 from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
 from entropie.data.filter import keep_active_users
 from entropie.data.simulation import simulate_traces
 from entropie.data.split import split_halves
 from entropie.data.traces import Traces
+from entropie.kernels.profile_evidence import FEATURES
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 MONDAY = 4 * 86_400  # the epoch was a Thursday

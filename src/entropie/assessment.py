@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 FILES = ("assessment.json", "report.html")
 
-__all__ = ["FILES", "Assessment", "assess", "assessed", "compare", "report"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Assessment(Findings):

@@ -28,20 +28,6 @@ from entropie.errors import InvalidInput, OutputFailed, option, printable
 if sys.platform != "win32":  # there nothing is kept out, and nothing is swept
     import fcntl
 
-__all__ = [
-    "FULL",
-    "check_file",
-    "check_folder",
-    "claimed",
-    "discard_unfinished",
-    "publicly",
-    "refuse_overwriting",
-    "replacing",
-    "write_file",
-    "write_together",
-    "written",
-]
-
 _PART = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.entropie-part", re.DOTALL)
 FULL = {
     errno.ENOSPC: "the disk is full",

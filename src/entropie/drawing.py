@@ -14,8 +14,6 @@ from xml.etree import ElementTree
 
 from entropie.errors import InvalidInput, InvalidParameter
 
-__all__ = ["BLUE", "GREEN", "GREY", "INK", "LIGHT", "ORANGE", "PALETTE", "PURPLE", "THEME", "available", "png", "svg"]
-
 Spec = dict[str, Any]
 
 BLUE, ORANGE, GREEN, PURPLE = "#0a5c9e", "#b04a00", "#00734f", "#8a3f78"

@@ -33,16 +33,6 @@ from entropie.plan.plan import Counts, plan_of
 from entropie.request import Attackers, Request, Run, Source, SplitRule
 from entropie.words import bits, count, interval, percent
 
-__all__ = [
-    "Attacked",
-    "Findings",
-    "check_matchers",
-    "findings_of",
-    "findings_of_traces",
-    "provenance_of",
-    "put_together",
-]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Findings:

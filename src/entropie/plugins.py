@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 
 from entropie.errors import InvalidInput, InvalidParameter
 
-__all__ = ["Registry"]
-
 Part = TypeVar("Part")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["EXPECTED", "Progress", "silent", "under"]
-
 EXPECTED = "expected: "
 """How a stage begins that says how long the work will take: it is shown even where no progress is."""
 

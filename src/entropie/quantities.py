@@ -6,8 +6,6 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 
-__all__ = ["read_bytes", "read_count", "read_share"]
-
 _FACTORS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9, "T": 10**12}
 _LARGEST_EXPONENT = 30
 _COUNT = re.compile(r"([+-]?\d[\d_,]*(?:\.\d+)?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.IGNORECASE)

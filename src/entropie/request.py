@@ -22,23 +22,6 @@ from entropie.progress import Progress, silent
 from entropie.quantities import read_bytes, read_count, read_share
 from entropie.theory import checks
 
-__all__ = [
-    "SECTIONS",
-    "About",
-    "Attackers",
-    "Kind",
-    "Limits",
-    "Option",
-    "Output",
-    "People",
-    "Request",
-    "Run",
-    "Source",
-    "SplitRule",
-    "converted",
-    "option_of",
-]
-
 Kind = Literal["text", "texts", "choice", "count", "counts", "number", "share", "bytes", "flag", "path", "date"]
 LARGEST_THREADS = 256
 REPLICATES = 1000

@@ -8,8 +8,6 @@ from typing import Any
 from entropie.document.base import schema_of
 from entropie.errors import InvalidParameter
 
-__all__ = ["names", "schema"]
-
 _DOCUMENTS = {
     "assessment": (
         "assessment.json, also printed by `assess --json` and `demo --json`",

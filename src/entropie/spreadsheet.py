@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MARKED", "cells_as_written", "safe_cell", "safe_cells"]
-
 Cell = TypeVar("Cell")
 
 _BEGINNINGS = "=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20"  # also the wide forms that East Asian keyboards give

@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterable
 from typing import Protocol
 
-__all__ = ["bits", "count", "digits", "interval", "listed", "percent", "plural", "points", "seconds", "size", "stated"]
-
 _PERCENT = "\N{NO-BREAK SPACE}%"
 _TIE = 12
 

@@ -7,11 +7,12 @@ from profile_oracles import HOUR, WEEK, random_case
 
 from entropie.attack.profile import ProfileAttack, credit, profile_attack
 from entropie.attack.profile.attack import learn, name_targets
-from entropie.attack.profile.candidates import NOBODY, Candidates
-from entropie.attack.profile.evidence import FEATURES
+from entropie.attack.profile.candidates import Candidates
 from entropie.data.split import Split, split_halves
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
+from entropie.kernels.profile_evidence import FEATURES
+from entropie.kernels.profile_records import NOBODY
 
 
 def lifelike(seed: int, users: int = 150, timed: bool = True) -> tuple[Split, np.ndarray]:

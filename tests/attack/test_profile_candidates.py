@@ -10,7 +10,6 @@ from profile_oracles import Oracle, random_case
 from entropie.attack.profile.attack import everybody_of
 from entropie.attack.profile.candidates import (
     HABIT_USERS,
-    NOBODY,
     Candidates,
     Scene,
     Search,
@@ -20,6 +19,7 @@ from entropie.attack.profile.candidates import (
     search_among,
 )
 from entropie.attack.profile.people import known_people
+from entropie.kernels.profile_records import NOBODY
 
 
 def scene_from(seed: int, users: int = 40, timed: bool = True) -> Scene:

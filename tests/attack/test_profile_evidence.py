@@ -8,10 +8,11 @@ from profile_oracles import DAY, HOUR, WEEK, Oracle, random_case
 from entropie.attack.profile.attack import everybody_of
 from entropie.attack.profile.candidates import scene_of
 from entropie.attack.profile.everybody import asked_tally, everybody_from, fingerprints, known_tally, merge_tallies
-from entropie.attack.profile.evidence import FEATURES, evidence_for, weighed
+from entropie.attack.profile.evidence import evidence_for, weighed
 from entropie.attack.profile.habits import bins_of, smoothed_hours
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
+from entropie.kernels.profile_evidence import FEATURES
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -24,19 +24,6 @@ from entropie.errors import InvalidParameter
 from entropie.kernels.points import count_holders, draw_places, held_by, query_hashes
 from entropie.request import Run
 
-__all__ = [
-    "POINTS",
-    "RESOLUTIONS",
-    "PointIndex",
-    "PointOutcome",
-    "Queries",
-    "Resolution",
-    "drawn_points",
-    "own_resolution",
-    "point_attacks",
-    "queries_of",
-]
-
 POINTS = (1, 2, 4, 8)
 """Numbers of points that attackers hold."""
 

@@ -16,8 +16,6 @@ import threading
 from entropie import atomic
 from entropie.errors import printable
 
-__all__ = ["forget", "heed", "instead", "sentence"]
-
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _GRACE_SECONDS = 10.0
 _SHOWN = 3

@@ -12,8 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["absent_in", "from_numpy", "from_texts", "masked", "one_of", "truths_of", "values_of"]
-
 
 def values_of(array: pa.Array) -> NDArray[np.generic]:
     """View an array of numbers; where it holds nothing, the value is arbitrary."""

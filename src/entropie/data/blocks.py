@@ -17,8 +17,6 @@ from entropie.data.dialect import Dialect
 from entropie.data.rejects import Place
 from entropie.errors import InvalidInput
 
-__all__ = ["LINE_LIMIT_BYTES", "ONE_BYTE", "UNREADABLE", "Block", "ahead", "clean", "exact_rows", "row_blocks"]
-
 # A line longer than this is no row; with it memory stays bounded whatever a packed file unfolds to.
 LINE_LIMIT_BYTES = 1 << 22
 LINE_BREAKS = 20

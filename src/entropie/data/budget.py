@@ -8,8 +8,6 @@ from pathlib import Path
 from entropie.errors import InputTooLarge, option
 from entropie.words import size
 
-__all__ = ["EVENT_BYTES", "LEAST_BYTES", "Budget", "machine_bytes"]
-
 LEAST_BYTES = 1 << 26
 """Allowed at any rate: less than the program itself takes would be no limit on data."""
 EVENT_BYTES = 32

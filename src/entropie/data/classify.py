@@ -18,8 +18,6 @@ from entropie.data.rejects import NOT_UTF8
 from entropie.data.rules import NULLS, REASONS, Rules
 from entropie.data.ticks import read_numbers, read_ticks
 
-__all__ = ["Verdicts", "classify_rows", "readable"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:

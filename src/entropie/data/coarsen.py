@@ -17,23 +17,6 @@ from entropie.data.grid import MapGrid
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter, option
 
-__all__ = [
-    "NOWHERE",
-    "TIME_UNITS",
-    "TimeUnit",
-    "coarsen_time",
-    "grid_labels",
-    "keep_events",
-    "keep_top_items",
-    "last_events",
-    "merge_items",
-    "prefix_groups",
-    "replace_items",
-    "thin",
-    "time_units",
-    "user_of_each",
-]
-
 TimeUnit = Literal["hour", "day", "week"]
 TIME_UNITS: dict[str, int] = {"hour": 3_600, "day": 86_400, "week": 604_800}
 """Length of each unit in seconds."""

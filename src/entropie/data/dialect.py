@@ -11,8 +11,6 @@ from entropie.data.files import HashedFile, InputFile, Unpacked
 from entropie.data.roles import is_known_name
 from entropie.errors import InvalidInput
 
-__all__ = ["Dialect", "find_dialect", "guess_delimiter"]
-
 _SAMPLE_BYTES = 1 << 18
 _DELIMITERS = (",", "\t", ";", "|", "::")
 _DELIMITER_NAMES = "comma, tab, semicolon, | or ::"

@@ -26,8 +26,6 @@ from entropie.errors import InvalidInput
 from entropie.progress import Progress
 from entropie.request import Run
 
-__all__ = ["NO_USER", "Encoded", "as_numbers", "encode"]
-
 NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
 _BATCH_ROWS = 1 << 17
 _PENDING_BYTES = 1 << 26

@@ -25,8 +25,6 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import Run, Source
 
-__all__ = ["EventColumns", "category_labels", "event_numbers", "numbers", "read_event_columns"]
-
 _ANY_RUN = Run()
 _MISSING = ("", "\\N", "NULL", "null", "None", "NaN", "nan")
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"

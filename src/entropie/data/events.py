@@ -31,17 +31,6 @@ from entropie.errors import InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import Run, Source
 
-__all__ = [
-    "Events",
-    "Found",
-    "IngestReport",
-    "Opened",
-    "ingest_report",
-    "open_events",
-    "read_events",
-    "recognise_times",
-]
-
 _ANY_RUN = Run()
 _REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
 _SORT_BLOCK_USERS = 1 << 14

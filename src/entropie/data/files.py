@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from entropie.errors import InvalidInput, shown
 
-__all__ = ["HashedFile", "InputFile", "Unpacked", "changed", "combined_digest", "find_files"]
-
 # What a folder may hold beside the events: Spark's markers, hidden files, read-me files.
 _DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq"}
 _PACKED_SUFFIXES = {".gz", ".zst", ".bz2"}

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter, option
 
-__all__ = ["Selection", "keep_active_users", "keep_used_items", "nobody_active", "sample_users", "user_hashes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -20,8 +20,6 @@ from entropie.data.text import read_text
 from entropie.errors import InvalidInput
 from entropie.progress import Progress
 
-__all__ = ["GeolifeTable"]
-
 _FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
 _HEADER_LINES = 6
 _TYPICAL_BYTES = 1 << 16

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from entropie.errors import InvalidParameter
 
-__all__ = ["MapGrid"]
-
 _METRES_PER_DEGREE = 111_320.0  # of latitude; and of longitude on the equator
 
 

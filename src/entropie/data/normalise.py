@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 from entropie.data.roles import Role
 from entropie.errors import InvalidInput, option
 
-__all__ = ["normal_type", "normalise", "timestamp_unit"]
-
 _ID_RULE = "ids must be integers or text"
 _TIME_RULE = "times must be numbers, timestamps or text"
 _RATING_RULE = "ratings must be numbers"

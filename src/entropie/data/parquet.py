@@ -15,8 +15,6 @@ from entropie.errors import InvalidInput
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["BATCH_ROWS", "batch_rows", "damaged", "open_parquet"]
-
 BATCH_ROWS = 1 << 17
 _BATCH_BYTES = 1 << 26
 _PREFIXED_ROWS = 1 << 10

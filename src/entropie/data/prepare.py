@@ -15,8 +15,6 @@ from entropie.errors import InvalidInput, option
 from entropie.progress import under
 from entropie.request import Limits, People, Request
 
-__all__ = ["Prepared", "check_items", "prepare", "selected"]
-
 _LISTED = 30
 
 

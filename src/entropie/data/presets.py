@@ -10,8 +10,6 @@ from fnmatch import fnmatch
 from entropie.data.roles import Role
 from entropie.errors import InvalidParameter
 
-__all__ = ["PRESETS", "Layout", "Preset", "find_preset", "suggest_preset"]
-
 _INTEGER = r"\d+"
 _NUMBER = r"-?\d+(\.\d+)?"
 _OBJECT_ID = r"[0-9a-f]{24}"

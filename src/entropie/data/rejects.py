@@ -10,8 +10,6 @@ from pathlib import Path
 from entropie.data.budget import Budget
 from entropie.errors import InvalidInput, option
 
-__all__ = ["NOT_UTF8", "Place", "Rejects"]
-
 NOT_UTF8 = "not UTF-8"  # the one reason with a remedy of its own
 
 # A file of nothing but bad lines must fail soon, however long it is.

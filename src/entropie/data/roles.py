@@ -10,17 +10,6 @@ from typing import Literal
 from entropie.errors import InvalidInput, option, shown
 from entropie.words import plural
 
-__all__ = [
-    "ColumnChoice",
-    "Header",
-    "Role",
-    "choose_columns",
-    "describe_choices",
-    "is_known_name",
-    "missing_column",
-    "require_columns",
-]
-
 _LOOKED_AT = 1000  # names, for one that is alike
 _NEAR = 0.7  # as alike as `usr` and `user`, `timestmp` and `timestamp`
 Role = Literal["user", "item", "time", "rating"]

@@ -15,8 +15,6 @@ from entropie.data.roles import Role
 from entropie.data.times import TimeFormat
 from entropie.errors import InvalidInput
 
-__all__ = ["NULLS", "NULL_TIMES", "REASONS", "Rules", "is_text", "reason_code", "reason_of", "settle", "tally"]
-
 # What spreadsheets and databases write for "nothing"; NaN among times is named as such.
 NULL_TIMES = ("", "\\N", "NULL", "null", "None", "NaT")
 NULLS = (*NULL_TIMES, "NaN", "nan")

@@ -31,8 +31,6 @@ from entropie.data.dialect import guess_delimiter
 from entropie.data.files import InputFile
 from entropie.errors import InvalidInput, InvalidParameter, option, shown
 
-__all__ = ["FAILED_SCORE", "FailedRule", "ScoreKind", "ScoreLists", "ScoreMatrix", "read_scores"]
-
 FAILED_SCORE = -1.0
 """What BSSR1 writes where a comparison failed."""
 

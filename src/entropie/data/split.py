@@ -12,16 +12,6 @@ from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.request import SplitRule
 
-__all__ = [
-    "Knowledge",
-    "Split",
-    "first_events",
-    "halves_of",
-    "split_halves",
-    "split_history",
-    "split_traces",
-]
-
 Knowledge = Literal["partial", "maximum"]
 _HALVES = SplitRule()
 

@@ -26,20 +26,6 @@ from entropie.data.text import read_text
 from entropie.errors import InvalidInput, InvalidParameter, option, shown
 from entropie.progress import Progress
 
-__all__ = [
-    "ArrowTable",
-    "Chosen",
-    "FileTable",
-    "ParquetTable",
-    "Piece",
-    "Table",
-    "TextTable",
-    "normal_batch",
-    "normal_schema",
-    "open_files",
-    "open_table",
-]
-
 Chosen = Mapping[Role, str]  # which column plays which role
 
 

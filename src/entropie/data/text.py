@@ -16,8 +16,6 @@ from entropie.data.files import HashedFile, InputFile, Unpacked
 from entropie.data.rejects import Place, Rejects
 from entropie.errors import InvalidInput, shown
 
-__all__ = ["SWALLOWED", "read_text"]
-
 SWALLOWED = "quoted lines that look like rows"
 _NO_NUMBER = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+)")
 

@@ -21,8 +21,6 @@ from entropie.data.arrow import absent_in, from_numpy, from_texts, one_of, value
 from entropie.data.rules import NULL_TIMES
 from entropie.data.times import TimeFormat
 
-__all__ = ["Ticks", "read_numbers", "read_ticks"]
-
 _PROBE_ROWS = 64  # a cast that fails costs a microsecond per row, so that it is first tried on a few
 _NUMBER = re.compile(
     r"[+-]?(nan|inf|infinity|(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)(e[+-]?\d{1,9})?)", re.IGNORECASE | re.ASCII

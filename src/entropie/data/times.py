@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from entropie.data.arrow import values_of
 from entropie.errors import InvalidInput, option, shown
 
-__all__ = ["SIZES", "TickFacts", "TimeFormat", "find_time_format", "seconds", "ticks_per_second"]
-
 SIZES = (10**11, 10**14, 10**17)
 """Numbers of seconds, thousandths and millionths of a second since 1970 stay below these."""
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.traces import copy_runs
 
-__all__ = ["Traces", "cut_runs", "traces_sha256"]
-
 
 @dataclass(frozen=True, slots=True)
 class Traces:

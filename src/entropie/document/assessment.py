@@ -31,8 +31,6 @@ from entropie.document.protection import FrontierPoint, ProtectionGoal, Protecti
 from entropie.document.verdict import Declared, Verdict
 from entropie.errors import InvalidInput, printable
 
-__all__ = ["SCHEMA", "Document", "read", "text_of", "typed", "write"]
-
 SCHEMA = "entropie.assessment/1"
 _AGAIN = "make it anew with `entropie assess`"
 

@@ -15,23 +15,6 @@ from msgspec import Meta, Struct
 
 from entropie.errors import InvalidInput
 
-__all__ = [
-    "AtLeastOne",
-    "Count",
-    "Input",
-    "Part",
-    "Provenance",
-    "Sha256",
-    "Share",
-    "Size",
-    "Unlimited",
-    "converted",
-    "json_text",
-    "parsed",
-    "read_bytes",
-    "schema_of",
-]
-
 MOST_BYTES = 64 * 10**6
 """No document comes near it: a larger file is none."""
 _MOST = 10**18

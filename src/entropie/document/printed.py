@@ -8,8 +8,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from entropie.document.base import AtLeastOne, Count, Part, Sha256, Share, Size, Unlimited
 
-__all__ = ["Estimated", "EstimatedItem", "Obfuscated", "PlannedHere", "PlannedOnCluster"]
-
 
 class Obfuscated(Part, frozen=True):
     """Reports made from a column of items."""

@@ -33,8 +33,6 @@ from entropie.plan.grid import Grid
 from entropie.plan.plan import Plan
 from entropie.request import Run
 
-__all__ = ["LocalEngine"]
-
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:

@@ -31,19 +31,6 @@ from entropie.attack.scoring import (
     score_block,
 )
 
-__all__ = [
-    "CANDIDATES",
-    "Asked",
-    "Known",
-    "Scale",
-    "cell",
-    "extent_of",
-    "outcome",
-    "own_scores",
-    "pilot_cell",
-    "scale_of",
-]
-
 CANDIDATES = 2
 """Best users kept per target: the second best tells how clear the best is."""
 

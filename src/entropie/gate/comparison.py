@@ -25,8 +25,6 @@ from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.theory import checks
 from entropie.words import count, percent, points, stated
 
-__all__ = ["SCHEMA", "Comparison", "Difference", "Outcome", "Side", "compare", "difference"]
-
 SCHEMA: Literal["entropie.comparison/1"] = "entropie.comparison/1"
 Outcome = Literal["risen", "fallen", "not risen", "undecided", "unchanged", "not comparable"]
 """risen: the whole interval is above the tolerance; fallen: the whole interval is below zero; not risen: no part of the

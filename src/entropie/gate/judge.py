@@ -28,8 +28,6 @@ from entropie.request import Limits
 from entropie.theory import checks
 from entropie.words import count, interval, percent, plural, stated
 
-__all__ = ["EXIT_CODES", "Gate", "decide", "exit_code"]
-
 EXIT_CODES: dict[Decision, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
 _WORSE: tuple[Decision, ...] = ("PASS", "INCONCLUSIVE", "FAIL")
 NOTHING_DECLARED = Declared(None, None, None, None)

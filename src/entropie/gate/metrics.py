@@ -21,8 +21,6 @@ from entropie.errors import InvalidInput
 from entropie.gate.judge import EXIT_CODES
 from entropie.gate.profiles import OWN
 
-__all__ = ["exposition", "write_metrics"]
-
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
 

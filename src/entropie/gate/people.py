@@ -10,8 +10,6 @@ from entropie.measures.best import level_among
 from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.words import count, plural
 
-__all__ = ["MOST_PEOPLE", "assessed_statement", "headline_level", "known_events", "people_needed"]
-
 MOST_PEOPLE = 10**9
 """A decision that needs more people than this is out of reach."""
 

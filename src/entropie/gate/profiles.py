@@ -9,8 +9,6 @@ from __future__ import annotations
 from entropie.document.verdict import Measure, Profile
 from entropie.errors import InvalidParameter, option
 
-__all__ = ["OWN", "PROFILES", "own_profile", "profile_named"]
-
 OWN = "own"
 """The name of every limit that the user set."""
 

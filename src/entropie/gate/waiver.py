@@ -14,8 +14,6 @@ from entropie.document.verdict import Profile
 from entropie.errors import InvalidInput
 from entropie.gate.profiles import OWN
 
-__all__ = ["Waiver", "read_waiver"]
-
 Text = Annotated[str, Meta(pattern=r"\S")]
 
 

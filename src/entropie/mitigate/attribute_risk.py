@@ -14,19 +14,6 @@ from entropie.document.base import Count, Part, Sha256, Share, Size, json_text
 from entropie.notebook import html_table
 from entropie.words import listed, percent, plural
 
-__all__ = [
-    "FILE",
-    "SMALL_GROUP",
-    "AttributeRisk",
-    "ColumnRisk",
-    "GroupRisk",
-    "Made",
-    "Remedy",
-    "Step",
-    "TableInput",
-    "width_text",
-]
-
 FILE = "attributes.json"
 SMALL_GROUP = 10
 """A combination that fewer people share singles them out, or nearly so."""

@@ -21,18 +21,6 @@ from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.progress import silent
 
-__all__ = [
-    "BANDS",
-    "AttributeTable",
-    "Bands",
-    "BinRule",
-    "Column",
-    "read_attributes",
-    "round_width",
-    "rule_from",
-    "rule_of",
-]
-
 BANDS = 20
 """For numbers with more different values than this, at most so many bands are proposed, unless told otherwise."""
 CODE_WORDS = frozenset(

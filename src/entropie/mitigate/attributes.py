@@ -42,8 +42,6 @@ from entropie.progress import Progress, silent
 from entropie.theory import checks
 from entropie.words import percent
 
-__all__ = ["MOST_SETS", "assess_table", "attributes", "group_risk", "group_sizes"]
-
 MOST_SETS = 3000
 SHAPLEY_COLUMNS = 8
 _LONE_SHARE = 0.05

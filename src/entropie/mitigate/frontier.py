@@ -19,8 +19,6 @@ from entropie.mitigate.obfuscation import (
 from entropie.mitigate.protection import guarantee_part, mechanism_part
 from entropie.request import Run
 
-__all__ = ["frontier"]
-
 _ATTACKED = 2000  # people attacked at every point; their number sets the interval, everybody is a candidate
 
 

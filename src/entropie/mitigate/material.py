@@ -16,8 +16,6 @@ from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 
-__all__ = ["Material", "Released", "information_lost", "order_lost"]
-
 
 class Released(NamedTuple):
     """What is attacked under a mitigation, the share of what there was that it costs, and what should be said."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from entropie.data.coarsen import TimeUnit
     from entropie.mitigate.material import Material, Released
 
-__all__ = ["KINDS", "Cost", "Kind", "Mitigation", "Values"]
-
 Measure = Literal["item information", "order", "events"]
 Setting = int | float | str
 _UNITS = ("hour", "day", "week")

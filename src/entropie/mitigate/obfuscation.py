@@ -28,25 +28,6 @@ from entropie.theory.calibration import largest_theta
 from entropie.theory.guarantee import ChannelParameters, certified_success
 from entropie.theory.special import epsilon_of
 
-__all__ = [
-    "FAR_WORSE",
-    "GUESSES",
-    "LOST",
-    "REPETITIONS",
-    "WANTED_ERRORS",
-    "Noisy",
-    "Senders",
-    "Wanted",
-    "attack_on",
-    "best_hashing",
-    "best_response",
-    "exact_utility",
-    "measure_utility",
-    "preferred",
-    "sampled_credit",
-    "wanted_error_value",
-]
-
 REPETITIONS = 20
 """Simulated collections unless told otherwise."""
 GUESSES = 10

@@ -55,8 +55,6 @@ from entropie.progress import Progress
 from entropie.request import Request, Run
 from entropie.theory import fano
 
-__all__ = ["protect", "protect_request", "protect_split", "single_datum_error"]
-
 _PLAIN_MATCHERS = ("visit", "bayes", "pitman_yor")
 _MODELS = "visit vectors through the mechanism"
 _ANY_RUN = Run()

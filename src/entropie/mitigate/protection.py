@@ -29,19 +29,6 @@ from entropie.mitigate.obfuscation import GUESSES, Noisy, Senders, preferred
 from entropie.notebook import html_table
 from entropie.words import bits, digits, interval, percent, plural, stated
 
-__all__ = [
-    "Protection",
-    "figure",
-    "guarantee_part",
-    "mechanism_part",
-    "noisy_sentence",
-    "people_needed",
-    "pseudonyms_sentence",
-    "sends",
-    "told",
-    "untouched_sentence",
-]
-
 USEFUL = 0.1
 """A relative error of the most frequent items that most uses can live with."""
 

@@ -33,8 +33,6 @@ from entropie.progress import Progress, silent, under
 from entropie.request import Attackers, People, Request, Run, Source
 from entropie.theory import checks
 
-__all__ = ["REPLICATES", "Options", "default_mitigations", "sweep", "sweep_source"]
-
 REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every mitigation needs its own."""
 _COMPANION = "visit"

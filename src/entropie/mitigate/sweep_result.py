@@ -20,8 +20,6 @@ from entropie.notebook import html_table
 from entropie.spreadsheet import safe_cell
 from entropie.words import interval, percent, plural
 
-__all__ = ["FILES", "Sweep", "SweepRow"]
-
 FILES = ("sweep.json", "sweep.csv")
 _MOST = 0.5
 _LOST = {

@@ -24,8 +24,6 @@ from entropie.measures.best import BestAttack
 from entropie.request import Attackers, People, Run
 from entropie.theory import checks
 
-__all__ = ["FEWEST_PEOPLE", "MOST_WINDOWS", "REPLICATES", "Window", "matchers_of", "parse_window", "windows"]
-
 FEWEST_PEOPLE = 30
 """With fewer people in a window its numbers say little about any other people; it is listed without them."""
 MOST_WINDOWS = 1000

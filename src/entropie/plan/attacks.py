@@ -13,8 +13,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEW_EVENTS", "FOR_FEW_EVENTS", "MANY_PEOPLE", "AttackSpec", "Histogram", "Training", "known_event_steps"]
-
 MANY_PEOPLE = 20_000
 """Beyond so many people weaker and stronger attackers are run only where asked for, each costs a whole attack; and
 matchers are run one after the other, the models of one at a time are enough for memory and disks."""

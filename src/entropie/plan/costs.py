@@ -18,8 +18,6 @@ from entropie.plan.grid import BYTES_PER_USER, BYTES_PER_USER_EVENT
 from entropie.plan.plan import Plan
 from entropie.plan.sizes import MOST_EXECUTORS, TASK_SHARE, Data, Machines
 
-__all__ = ["LOCAL", "SCHEMA", "SPARK", "Price", "Rates", "fewest_executors", "price"]
-
 SCHEMA = "entropie.plan/1"
 _NS_PER_HOUR = 3.6e12
 _WHAT_IT_IS = (

@@ -13,8 +13,6 @@ from entropie.measures.summary import Measures
 from entropie.plan.attacks import AttackSpec
 from entropie.plan.plan import Plan
 
-__all__ = ["Attacked", "AttackerLevel", "KnownEvents", "Outcome", "Runner", "executed"]
-
 Level = Literal["weak", "medium", "strong"]
 
 

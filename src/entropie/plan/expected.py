@@ -16,8 +16,6 @@ from entropie.progress import EXPECTED
 from entropie.request import Attackers, Request, Run, Source
 from entropie.words import plural, seconds
 
-__all__ = ["expected_seconds", "foretell", "foretell_matchers"]
-
 _WORTH_TELLING_SECONDS = 60.0
 _PEOPLE_LOOKED_AT = 10_000
 

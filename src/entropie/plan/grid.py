@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TASK_MEMORY", "Bins", "Grid", "Workers", "cut", "grid_of"]
-
 TASK_MEMORY = 10**9
 """Bytes that a task of a cluster may fill unless told otherwise."""
 

@@ -22,8 +22,6 @@ from entropie.plan.attacks import (
 from entropie.plan.grid import TASK_MEMORY, Bins, Grid, Workers, grid_of
 from entropie.request import Request, Run
 
-__all__ = ["Counts", "Plan", "plan_of", "workers_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:

@@ -14,8 +14,6 @@ from entropie.plan.plan import Counts
 from entropie.request import SplitRule
 from entropie.theory import checks
 
-__all__ = ["DISTINCT_SHARE", "TASK_SHARE", "ZIPF_EXPONENT", "Data", "Machines", "even_counts", "people_per_event"]
-
 ZIPF_EXPONENT = 0.7
 """Check-ins of New York are shared as by a Zipf law of 0.64, of São Paulo as by one of 0.68; a little more is safe."""
 DISTINCT_SHARE = 0.5

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import check_same_people, item_rows
-from entropie.attack.profile.candidates import NOBODY, Candidates, best_candidates, scene_of, search_among
+from entropie.attack.profile.candidates import Candidates, best_candidates, scene_of, search_among
 from entropie.attack.profile.everybody import (
     Everybody,
     asked_tally,
@@ -23,27 +23,14 @@ from entropie.attack.profile.everybody import (
     known_tally,
     merge_tallies,
 )
-from entropie.attack.profile.evidence import FEATURES, evidence_for, weighed
+from entropie.attack.profile.evidence import evidence_for, weighed
 from entropie.attack.profile.fusion import Fusion, learn_fusion
 from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput
-
-__all__ = [
-    "KEPT",
-    "LEARNED",
-    "REPEATING",
-    "Lesson",
-    "ProfileAttack",
-    "credit",
-    "everybody_of",
-    "halves",
-    "learn",
-    "name_targets",
-    "profile_attack",
-    "repeating",
-]
+from entropie.kernels.profile_evidence import FEATURES
+from entropie.kernels.profile_records import NOBODY
 
 KEPT = 200
 """People who come into question for a target."""

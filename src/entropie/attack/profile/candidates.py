@@ -13,20 +13,8 @@ from numpy.typing import NDArray
 from entropie.attack.profile.everybody import Everybody, company_of
 from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
-from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets
+from entropie.kernels.profile_records import Company, KnownPeople, Targets
 from entropie.kernels.profile_search import best_people, likely_people
-
-__all__ = [
-    "NOBODY",
-    "Candidates",
-    "Scene",
-    "Search",
-    "best_candidates",
-    "merge_candidates",
-    "pieces",
-    "scene_of",
-    "search_among",
-]
 
 HABIT_USERS = 5000
 """Up to so many people habits find candidates too: they are evidence for every pair, and so cost pairs."""

@@ -16,19 +16,6 @@ from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, bins_of,
 from entropie.data.traces import Traces
 from entropie.kernels.profile_records import Company
 
-__all__ = [
-    "RARITIES",
-    "RECENCY",
-    "Everybody",
-    "Tally",
-    "asked_tally",
-    "company_of",
-    "everybody_from",
-    "fingerprints",
-    "known_tally",
-    "merge_tallies",
-]
-
 RECENCY = 0.1
 """A training event with a events after it weighs 1/(1 + RECENCY a)."""
 

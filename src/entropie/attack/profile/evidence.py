@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.profile.candidates import Scene, pieces
-from entropie.kernels.profile_evidence import FEATURES, evidence
+from entropie.kernels.profile_evidence import evidence
 from entropie.kernels.profile_records import Targets
-
-__all__ = ["FEATURES", "evidence_for", "weighed"]
 
 _GRID = 2.0**20  # evidence is rounded to 1/_GRID: names of items, which decide the order of sums, do not matter
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fusion", "learn_fusion"]
-
 RIDGE = 1e-4
 STEPS = 60
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from entropie.data.traces import Traces
 from entropie.kernels.profile_evidence import return_bins
 
-__all__ = ["GAPS", "HOURS", "RETURNS", "SLOTS", "Bins", "bins_of", "events_after", "events_before", "smoothed_hours"]
-
 SLOTS = 12
 """Six times of day, on working days and at weekends."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from entropie.attack.profile.candidates import Candidates
 from entropie.kernels.profile_joint import scaled
 
-__all__ = ["ROUNDS", "TEMPERATURES", "choose_temperature", "crowd_scores", "joint_scores", "mean_surprise"]
-
 ROUNDS = 50
 TEMPERATURES = (0.7, 1.0, 1.4, 2.0)
 """Scores are multiplied by one of these before they are matched, whichever serves best in training."""

@@ -28,8 +28,6 @@ from entropie.errors import InvalidParameter
 from entropie.kernels.features import row_sums
 from entropie.kernels.profile_records import KnownPeople, Targets
 
-__all__ = ["known_people", "targets_of"]
-
 STRENGTH, DISCOUNT = 10.0, 0.7
 FADE, DAMPING, PRESENCE_DAMPING = 0.1, 0.6, 0.2
 ITEM_HOUR_PRIOR, HABIT_PRIOR, RHYTHM_PRIOR = 5.0, 20.0, 5.0

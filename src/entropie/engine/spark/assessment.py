@@ -30,8 +30,6 @@ from entropie.request import Request
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkEngine", "assess_on_spark"]
-
 
 def assess_on_spark(request: Request) -> Findings:
     """Assess the events of a request, a DataFrame or a path, on the cluster of its `run`.

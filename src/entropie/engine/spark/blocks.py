@@ -20,21 +20,6 @@ from entropie.engine.spark.boxes import LARGEST_BOX, Box, opened
 from entropie.plan.attacks import Training
 from entropie.request import SplitRule
 
-__all__ = [
-    "Block",
-    "ItemFacts",
-    "added",
-    "dense",
-    "grouped",
-    "joined",
-    "opened_block",
-    "people_boxes",
-    "pieces",
-    "split_block",
-    "split_people",
-    "trained_on",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ItemFacts:

@@ -19,19 +19,6 @@ from entropie.errors import InvalidInput
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "LARGEST_BOX",
-    "Box",
-    "Boxing",
-    "arriving",
-    "gathered",
-    "in_order",
-    "mapped",
-    "opened",
-    "received",
-    "replicated",
-]
-
 SCHEMA = "key long, side int, part long, payload binary"
 LARGEST_BOX = 1 << 23
 """About so many bytes go into one box; larger blocks take several, told apart by `part`."""

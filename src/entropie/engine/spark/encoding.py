@@ -48,8 +48,6 @@ from entropie.request import People, Request
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Ingested", "ingest"]
-
 _MOST_CODES = 2**31
 _IDS_PER_RANGE = 1 << 20
 

@@ -20,8 +20,6 @@ from entropie.request import SplitRule
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["exchange_boxes"]
-
 _HASHED, _COUNT, _OWNER, _LABEL = range(4)
 
 

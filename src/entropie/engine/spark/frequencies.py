@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from entropie.estimation.counts import Counts
     from entropie.mechanisms.mechanism import Mechanism
 
-__all__ = ["count_files", "count_reports", "merged_counts", "parts_of"]
-
 CHUNK = 1 << 16
 """Counters in one box."""
 ROWS_AT_ONCE = 1 << 20

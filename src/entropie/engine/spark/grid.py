@@ -39,8 +39,6 @@ from entropie.request import SplitRule
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Job", "attack_blocks"]
-
 _USERS, _TARGETS, _EXTENT, _PILOT = range(4)
 
 

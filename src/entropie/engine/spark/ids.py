@@ -17,8 +17,6 @@ from entropie.engine.spark.blocks import grouped
 from entropie.engine.spark.boxes import Box, opened
 from entropie.engine.spark.people import FACTS, HASH_BITS, IDS, ITEMS, NAMES, TRACES, USERS, distinct
 
-__all__ = ["Asking", "Chosen", "Order", "RangeFacts", "Ranking", "hashes_in", "named", "some_ids"]
-
 _SAMPLED_IDS = 256  # of a home, to cut ids into ranges by
 
 

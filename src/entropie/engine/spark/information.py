@@ -22,8 +22,6 @@ from entropie.request import SplitRule
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["attacked_pairs", "dealt_pairs", "identifying"]
-
 
 def attacked_pairs(people: DataFrame, rule: SplitRule, ranges: int) -> DataFrame:
     """The items of everybody who is attacked, to ranges of items: item, their events at it, all their events."""

@@ -30,8 +30,6 @@ from entropie.engine.spark.statistics import Facts
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import SplitRule
 
-__all__ = ["FILE_BITS", "HASH_BITS", "Coding", "Gathering", "HomeFacts", "Settling", "dealt", "distinct"]
-
 ACCOUNT, DIGEST, FACTS, EVENTS, IDS, USERS, ITEMS, TRACES, NAMES, PEOPLE = range(10)
 """What a box holds: the sides of all boxes here."""
 

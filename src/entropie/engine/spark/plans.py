@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Kept", "shuffling"]
-
 
 @contextmanager
 def shuffling(spark: SparkSession, partitions: int) -> Iterator[None]:

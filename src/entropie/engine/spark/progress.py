@@ -13,8 +13,6 @@ from entropie.progress import Progress, silent
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["watched"]
-
 _EVERY_SECONDS = 0.5
 
 

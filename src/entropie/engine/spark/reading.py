@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-__all__ = ["Account", "Rows", "open_rows", "parallelism", "plan_parts"]
-
 _PART_BYTES = (1 << 20, 1 << 25)  # a part is no smaller, and if it can be cut no larger
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NOT_PARQUET = re.compile(r"\.(csv|tsv|txt|dat|data|json|orc|avro|plt)(\.\w+)?/?$|\.(gz|zst|bz2|zip)$", re.IGNORECASE)

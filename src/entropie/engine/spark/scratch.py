@@ -12,8 +12,6 @@ import stat
 import tempfile
 from pathlib import Path
 
-__all__ = ["claimed", "own_folders", "sweep"]
-
 _PREFIX = "entropie-spark-"
 _LOCK = "lock"
 

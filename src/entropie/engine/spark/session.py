@@ -26,8 +26,6 @@ from entropie.errors import EntropieError, InvalidInput, InvalidParameter, Outpu
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SAME_PATH", "connect", "failures", "java_version", "quiet", "require", "settings", "translated"]
-
 SAME_PATH = "every worker must see the same path"
 _LEAST_JAVA = 17
 _KNOCK_SECONDS = 10.0

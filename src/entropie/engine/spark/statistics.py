@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from entropie.engine.spark.encoding import Ingested
 
-__all__ = ["Facts", "Items", "Model", "Populations", "begun", "block_boxes", "populations"]
-
 _FACTS, _PEOPLE, _SUMS = 0, 1, 3
 _PARTS_HELD = 16  # parts of blocks that a task holds before it merges them
 
