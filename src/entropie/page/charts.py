@@ -74,6 +74,10 @@ def _risks(document: Document, rows: Rows, width: int, description: str) -> list
     if document.verdict is not None:
         limit = document.verdict.limit
         layers += reference(limit, f"limit {words.stated(limit)}", x, {"what": _ABOVE, "y": y}, ORANGE)
+        # The line ends above the row that names chance, whose name it would cross.
+        layers[0]["data"]["values"][0] |= {"what": _ABOVE, "end": order[-2]}
+        layers[0]["encoding"] |= {"y": y, "y2": {"field": "end"}}
+        layers[0]["mark"] |= {"yOffset": -12, "y2Offset": 12}
     layers += reference(chance, f"chance {words.percent(chance)}", x, {"what": _BELOW, "y": y}, GREY)
     thick = {"type": "rule", "strokeWidth": 7, "color": BLUE, "opacity": 0.35}
     layers += [
