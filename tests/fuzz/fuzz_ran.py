@@ -57,7 +57,7 @@ def problems(asked: Case, ran: Ran) -> list[str]:
             said.append(f"a message of {len(ran.errors)} characters")
         if ran.written:
             said.append(f"written although the input was refused: {ran.written}")
-    if MARK in ran.errors or MARK in ran.output:
+    if (MARK in ran.errors or MARK in ran.output) and not _spliced(asked):
         said.append("somebody's id was printed")
     if _RAW.search(ran.errors.replace("\n", "")) or _RAW.search(ran.output.replace("\n", "")):
         said.append("a control character was printed")
@@ -66,6 +66,12 @@ def problems(asked: Case, ran: Ran) -> list[str]:
     if ran.code in (0, 1, 3) and "--json" in asked.command:
         said += _document_problems(asked, ran.output)
     return said
+
+
+def _spliced(asked: Case) -> bool:
+    """Whether damage has put an id among the names of columns, which may be printed."""
+    heads = [data.split(b"\n", 1)[0] for data in asked.files.values()]
+    return any(MARK.encode() in head and (b"user" in head or head.startswith(b"id")) for head in heads)
 
 
 def _document_problems(asked: Case, output: str) -> list[str]:
