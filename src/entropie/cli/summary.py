@@ -79,7 +79,7 @@ def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
     if verdict["on_most_exposed"] not in (None, verdict["decision"]):
         lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
     if verdict["decision"] == "PASS" and split.get("train_events") and split.get("knowledge") != "maximum":
-        lines.append("The attacker was limited by option; one who knows more may re-identify more people.")
+        lines.append("The attacker was limited by option; one who knows more may do better.")
     if verdict["people_needed"] is not None:
         needed = plural(verdict["people_needed"], "person", "people")
         drawn = "; leave out --sample" if result.input.get("sampled_users") else ""
