@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from typing import Any
@@ -88,20 +89,20 @@ def damaged_json(rng: random.Random, document: Any) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         holder, key = _somewhere(rng, changed)
         if holder is None or rng.random() < 0.02:
-            changed = rng.choice(_WORDS)
+            changed = copy.deepcopy(rng.choice(_WORDS))
             break
         kind = rng.randrange(5)
         if kind == 0:
             del holder[key]
         elif kind == 1 and isinstance(holder, dict):
-            holder[rng.choice(("extra", "", "\ud800", "value", "schema", "\u202e"))] = rng.choice(_WORDS)
+            holder[rng.choice(("extra", "", "\ud800", "value", "schema", "\u202e"))] = copy.deepcopy(rng.choice(_WORDS))
         elif kind == 2:
             holder[key] = f"<<raw {len(marks)}>>"
             marks.append(rng.choice(_RAW))
         elif kind == 3 and isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
             holder[key] = rng.choice((-holder[key], holder[key] * 10**20, holder[key] + 0.5, 0, str(holder[key])))
         else:
-            holder[key] = rng.choice(_WORDS)
+            holder[key] = copy.deepcopy(rng.choice(_WORDS))
     text = json.dumps(changed, ensure_ascii=rng.random() < 0.8).encode("utf-8", "surrogatepass")
     for number, mark in enumerate(marks):
         text = text.replace(f'"<<raw {number}>>"'.encode(), mark)

@@ -102,12 +102,23 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def _differs(first: Sequence[str], lines: Sequence[str], delimiter: str) -> bool:
-    """Whether a column holds numbers or times in all lines but the first, which then is a line of names."""
+    """Whether a column holds numbers or times in all lines but the first, which then is a line of names.
+
+    Not so where another column of the first line looks like the rows below: a damaged row is no line of names.
+    """
     rows = [_fields(line, delimiter) for line in lines[:_ROWS_LOOKED_AT]]
+    below = {(place, _shape(field)) for row in rows for place, field in enumerate(row)}
+    if any((place, _shape(field)) in below for place, field in enumerate(first)):
+        return False
     return any(
         rows and not _VALUE.fullmatch(name) and all(place < len(row) and _is_value(row[place]) for row in rows)
         for place, name in enumerate(first[:_COLUMNS_LOOKED_AT])
     )
+
+
+def _shape(field: str) -> str:
+    """A field with every run of digits as one 0: `place 17` and `place 5` look alike."""
+    return re.sub(r"\d+", "0", field.strip())
 
 
 def _is_value(field: str) -> bool:
