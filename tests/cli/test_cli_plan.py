@@ -147,9 +147,9 @@ def test_the_plan_that_is_priced_is_the_plan_that_runs(entropie, monkeypatch):
     assert shown["known_events"] == list(told.known_events)
 
 
-def test_hours_that_no_cluster_reaches_are_code_1(entropie):
+def test_hours_that_no_cluster_reaches_are_refused(entropie):
     ran = entropie("plan", *SIZES, "--hours", "0.01")
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("entropie: No number of executors ends within 0.01 hours: 1,000,000 of them would need ")
 
 

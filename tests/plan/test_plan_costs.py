@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entropie.attack.matchers import MATCHERS, MatcherRates
 from entropie.attack.scoring import law_size
-from entropie.errors import InvalidParameter, Unreachable
+from entropie.errors import InvalidParameter
 from entropie.plan import costs
 from entropie.plan.attacks import AttackSpec
 from entropie.plan.costs import Price, Rates, fewest_executors, price
@@ -207,7 +207,9 @@ def test_the_search_for_executors_finds_enough(asked, executors, cores):
 def test_time_that_no_cluster_makes_up_for():
     """The last task of an attack is one: 10^9 people need more than a minute there."""
     asked = Data(Counts.even(10**9, 5, 5), 10**6, 10.0), request("visit", engine="spark")
-    with pytest.raises(Unreachable, match=r"No number of executors ends within 0\.0166667 hours: 1,000,000 of them"):
+    with pytest.raises(
+        InvalidParameter, match=r"No number of executors ends within 0\.0166667 hours: 1,000,000 of them"
+    ):
         fewest_executors(1 / 60, lambda count: priced(asked, Machines(count)))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from entropie.attack.matchers import MatcherRates, matcher
 from entropie.attack.scoring import law_size, needs_atoms
-from entropie.errors import InvalidParameter, Unreachable
+from entropie.errors import InvalidParameter
 from entropie.plan.attacks import AttackSpec, Training
 from entropie.plan.grid import BYTES_PER_USER, BYTES_PER_USER_EVENT
 from entropie.plan.plan import Plan
@@ -330,7 +330,7 @@ def fewest_executors(hours: float, priced: Callable[[int], Price]) -> Price:
     low, high = 0, 1  # too few, perhaps enough
     while (tried := priced(high)).total_hours > hours:
         if high == MOST_EXECUTORS:
-            raise Unreachable(
+            raise InvalidParameter(
                 f"No number of executors ends within {hours:g} hours: {MOST_EXECUTORS:,} of them would need "
                 f"{tried.total_hours:.3g}; give more time, or name fewer matchers."
             )
