@@ -106,7 +106,7 @@ _ELSEWHERE = f"name another with {option('folder')}"
 
 def check_folder(out: Path, remedy: str = _ELSEWHERE) -> None:
     """Refuse a folder that cannot be made or filled before hours are spent on what would go there."""
-    existing = next(place for place in (out.absolute(), *out.absolute().parents) if _exists(place))
+    existing = _existing(out)
     try:
         usable = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
         if usable:

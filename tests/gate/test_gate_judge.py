@@ -267,7 +267,7 @@ def test_an_average_of_ones_own_does_not_hide_the_most_exposed():
         ({"train_events": 2}, "only the first 2 events of each person"),
         ({"train_events": 1}, "only the first event of each person"),
         ({"rule": "history"}, "the history of each person"),
-        ({"knowledge": "maximum", "train_events": 2}, "the attacked events"),
+        ({"knowledge": "maximum", "train_events": 2}, "the attacked events themselves"),
     ],
 )
 def test_an_attacker_who_was_limited_is_told(split, knows):

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from entropie.cli import output
+from entropie.document.assessment import SplitFacts
+from entropie.gate.people import known_events, limited_statement
 from entropie.words import bits, count, interval, percent, plural, stated
 
 if TYPE_CHECKING:
@@ -70,7 +74,7 @@ def _assessed(result: Assessment) -> str:
 
 def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
     """What the decision stands or falls with, beside the number."""
-    lines, split = [], result.split
+    lines = []
     if verdict["without_declaration"] not in (None, verdict["decision"]):
         chance = stated(verdict["attempt_probability"])
         lines.append(
@@ -78,8 +82,9 @@ def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
         )
     if verdict["on_most_exposed"] not in (None, verdict["decision"]):
         lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
-    if verdict["decision"] == "PASS" and split.get("train_events") and split.get("knowledge") != "maximum":
-        lines.append("The attacker was limited by option; one who knows more may do better.")
+    limited = limited_statement(_split(result))
+    if verdict["decision"] == "PASS" and limited is not None:
+        lines.append(limited)
     if verdict["people_needed"] is not None:
         needed = plural(verdict["people_needed"], "person", "people")
         drawn = "; leave out --sample" if result.input.get("sampled_users") else ""
@@ -146,13 +151,12 @@ def _share(right: Interval) -> str:
 
 
 def _knows(result: Assessment) -> str:
-    """What the attacker that counts knows, in a few words."""
-    rule, known = result.split.get("rule"), result.split.get("train_events")
-    if result.split.get("knowledge") == "maximum":
-        return "the attacked events themselves"
-    if known:
-        return f"first {'event' if known == 1 else f'{known} events'} of each person"
-    return "the history of each person" if rule == "history" else "first half of each person's events"
+    """What the attacker that counts knows, as a table says it."""
+    return known_events(_split(result)).replace("the first", "first", 1)
+
+
+def _split(result: Assessment) -> SplitFacts:
+    return msgspec.convert(result.split, SplitFacts)
 
 
 def _cautions(result: Assessment) -> list[str]:

@@ -21,7 +21,13 @@ from entropie.document import Document, typed
 from entropie.document.measured import MostExposed, ShareInterval
 from entropie.document.verdict import AppliedWaiver, Decision, Declared, Measure, Profile, Verdict
 from entropie.errors import InvalidInput, InvalidParameter, option
-from entropie.gate.people import assessed_statement, headline_level, known_events, people_needed
+from entropie.gate.people import (
+    assessed_statement,
+    headline_level,
+    known_events,
+    limited_statement,
+    people_needed,
+)
 from entropie.gate.profiles import OWN, own_profile, profile_named
 from entropie.gate.waiver import Waiver, read_waiver
 from entropie.request import Limits
@@ -252,7 +258,8 @@ class _Case:
         whom = self.whom if self.group.share < 1.0 else f"the {plural(self.group.people, 'person', 'people')} assessed"
         given = "" if self.chance is None else f", with an attempt probability of {stated(self.chance)} declared"
         limit = f"{name} limit {stated(self.profile.limit)}"
-        attacker = f"an attacker who knows {known_events(self.document.split)}"
+        only = "only " if limited_statement(self.document.split) else ""
+        attacker = f"an attacker who knows {only}{known_events(self.document.split)}"
         found = f"{attacker} re-identifies {risk} of {whom} (95 % confidence interval {ends})"
         return f"{self.decision}{waived}   {limit}: {found}{given}"
 
@@ -270,7 +277,7 @@ class _Case:
     def _statements(self) -> list[str | None]:
         return [
             *self._only_because(),
-            self._limited_statement(),
+            limited_statement(self.document.split),
             self._needed_statement(),
             self._obfuscated_statement(),
             self._measured_statement(),
@@ -295,15 +302,6 @@ class _Case:
                 f"{self.decision} only because the average was judged{anyone}. On the most exposed people: {exposed}."
             )
         return reasons
-
-    def _limited_statement(self) -> str | None:
-        split = self.document.split
-        if split.train_events is None or split.knowledge == "maximum":
-            return None
-        return (
-            f"The attacker was limited to {known_events(split).removeprefix('only ')}, a choice of the user's; one who "
-            "knows more may re-identify more people."
-        )
 
     def _needed_statement(self) -> str | None:
         if self.decision != "INCONCLUSIVE":

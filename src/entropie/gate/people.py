@@ -43,11 +43,18 @@ def _excluded(document: Document, total: int) -> dict[str, int]:
 def known_events(split: SplitFacts) -> str:
     """What the attacker whose result is judged knows, in a few words."""
     if split.knowledge == "maximum":
-        return "the attacked events"
+        return "the attacked events themselves"
     if split.train_events is not None:
         events = "event" if split.train_events == 1 else f"{count(split.train_events)} events"
-        return f"only the first {events} of each person"
+        return f"the first {events} of each person"
     return "the history of each person" if split.rule == "history" else "the first half of each person's events"
+
+
+def limited_statement(split: SplitFacts) -> str | None:
+    """Say that the attacker was limited to some first events, where the job says so."""
+    if split.train_events is None or split.knowledge == "maximum":
+        return None
+    return f"The attacker was limited to {known_events(split)}; one who knows more may re-identify more people."
 
 
 def headline_level(document: Document) -> float:
