@@ -82,14 +82,14 @@ def test_the_file_holds_what_python_gives(entropie, events, tmp_path):
 
 
 def test_json_on_standard_output_is_the_file(entropie, events):
-    ran = entropie("assess", "events.csv", *QUICK, "--json", "--out", "out")
+    ran = entropie("assess", "events.csv", *QUICK, "--json", "--out", "out", "--no-report")
     assert (ran.code, ran.err) == (0, "")
     assert json.loads(ran.out) == json.loads(Path("out/assessment.json").read_text())
     assert ran.out.count("\n{") == 0
 
 
 def test_the_command_is_on_record(entropie, events):
-    entropie("assess", "events.csv", *QUICK, "--out", "out")
+    entropie("assess", "events.csv", *QUICK, "--out", "out", "--no-report")
     provenance = json.loads(Path("out/assessment.json").read_text())["provenance"]
     assert provenance.keys() >= {"version", "command", "seed", "seconds"}
 
@@ -162,7 +162,7 @@ def test_convergence_is_shown(entropie, tmp_path):
     assert ran.code == 0, ran.err
     points = json.loads(Path("out/assessment.json").read_text())["convergence"]["points"]
     assert [point["users"] for point in points] == [100] * 4 + [200]
-    told = entropie("assess", "groups.csv", *QUICK, "--converge", "--verbose", "--out", "out").out
+    told = entropie("assess", "groups.csv", *QUICK, "--converge", "--verbose", "--no-report").out
     assert "With twice the people the bits change by" in told
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,21 +68,22 @@ import sys
 from entropie.request import Source
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
-read = read_events(Source(sys.argv[1], max_dirty_share=0.5))
-read.select(keep_active_users(read.traces, 1))
+for path in sys.argv[1:]:
+    read = read_events(Source(path, max_dirty_share=0.5))
+    read.select(keep_active_users(read.traces, 1))
 print(*({"pandas", "pyarrow.parquet"} & set(sys.modules)))
 """
 
 
-def loaded(path: Path) -> set[str]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM, path], check=True, capture_output=True, text=True)
+def loaded(*paths: Path) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *paths], check=True, capture_output=True, text=True)
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("name", LINES)
-def test_text_needs_neither_parquet_nor_pandas(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text(LINES[name])
-    assert loaded(tmp_path / name) == set()
+def test_text_needs_neither_parquet_nor_pandas(tmp_path: Path) -> None:
+    for name, lines in LINES.items():
+        (tmp_path / name).write_text(lines)
+    assert loaded(*map(tmp_path.joinpath, LINES)) == set()
 
 
 def test_parquet_needs_no_pandas(tmp_path: Path) -> None:

@@ -42,10 +42,20 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=installed, env=environment, capture_output=True, text=True, check=False)
 
 
-def entropie(installed: Path, *arguments: str) -> str:
-    done = run(installed, "-c", "from entropie.cli.main import main; main()", *arguments)
+PROGRAM = """
+import json, sys
+from entropie.cli.main import run
+for words in json.loads(sys.argv[1]):
+    assert run(words) == 0, words
+    print(end="\\f")
+"""
+
+
+def entropie(installed: Path, *commands: tuple[str, ...]) -> list[str]:
+    """What each command prints, one after the other in one process that finds the package installed."""
+    done = run(installed, "-c", PROGRAM, json.dumps(commands))
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.split("\f")[:-1]
 
 
 def test_the_contract_is_passed(installed: Path) -> None:
@@ -58,17 +68,17 @@ def test_both_run_by_their_names(installed: Path) -> None:
     (installed / "events.csv").write_text("\n".join(["user,item,time", *rows]) + "\n")
     columns = ("--user", "user", "--item", "item", "--time", "time")
     asked = ("assess", "events.csv", *columns, "--matcher", "overlap", "--no-control", "--json", "--no-report")
-    assessed = json.loads(entropie(installed, *asked))
+    crowd = ("--domain", "100", "--users", "40", "--epsilon", "1")
+    promised = ("guarantee", "--mechanism", "ask", *crowd, "--json")
+    sent = ("obfuscate", "events.csv", "--column", "item", "--domain", "100", "--mechanism", "ask", "--epsilon", "1")
+    document = "reports.parquet.parameters.json"
+    counted = ("estimate", "reports.parquet", "--parameters", document, "--json")
+
+    printed = entropie(installed, asked, promised, (*sent, "--out", "reports.parquet"), counted)
+    assessed, guaranteed, estimated = (json.loads(printed[place]) for place in (0, 1, 3))
     assert [attack["matcher"] for attack in assessed["attacks"]] == ["overlap"]
     assert assessed["attacks"][0]["identification_error"]["value"] < 0.9
-
-    crowd = ("--domain", "100", "--users", "40", "--epsilon", "1")
-    guaranteed = json.loads(entropie(installed, "guarantee", "--mechanism", "ask", *crowd, "--json"))
     assert guaranteed["mechanism"]["kind"] == "ask"
-    sent = ("obfuscate", "events.csv", "--column", "item", "--domain", "100", "--mechanism", "ask", "--epsilon", "1")
-    entropie(installed, *sent, "--out", "reports.parquet")
-    document = "reports.parquet.parameters.json"
-    estimated = json.loads(entropie(installed, "estimate", "reports.parquet", "--parameters", document, "--json"))
     assert estimated["reports"] == len(rows)
 
 

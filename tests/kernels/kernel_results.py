@@ -1,6 +1,7 @@
 """What the kernels make of small inputs, as plain numbers: run compiled and as plain Python, they must agree.
 
-Run as a program it prints them as JSON.
+Run as a program it prints them as JSON. The test command does so before anything else, `attacks` beside the `others`:
+this compiles every kernel that takes long, once for all processes.
 """
 
 from __future__ import annotations
@@ -18,24 +19,34 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "attack"))
 
 from attack_oracles import random_matching, random_traces
+from profile_oracles import random_case
 
 from entropie.attack.chance import scattered
 from entropie.attack.features import FeatureRows, Matching
 from entropie.attack.keyed import match_keys
 from entropie.attack.matchers import MATCHERS
 from entropie.attack.mechanism import HashedTargets, attack_hashed
+from entropie.attack.points import RESOLUTIONS, point_attacks
+from entropie.attack.profile import profile_attack
 from entropie.attack.scoring import attack, prepare, score_block
 from entropie.attack.single import attack_single, pie_bits
+from entropie.data.simulation import simulate_traces
 from entropie.kernels.counting import scale_counts
+from entropie.kernels.lines import scan_rows
 from entropie.kernels.traces import copy_runs, count_duplicates, group_rows, sort_users
+from entropie.request import Run
 
 Named = tuple[str, Any]
 
 
-def results() -> dict[str, list[Any]]:
-    """Everything below, by name."""
-    made = [*scored(), *heads_and_growth(), *single_events(), *hashed(), *matched(), *keys(), *events()]
-    return {name: plain(value) for name, value in made}
+def results(part: str | None = None) -> dict[str, list[Any]]:
+    """Everything below, or a part of it, by name."""
+    parts = {
+        "attacks": (scored, heads_and_growth, single_events, hashed),
+        "others": (matched, keys, events, profiles, points),
+    }
+    chosen = [function for name, functions in parts.items() if part in (None, name) for function in functions]
+    return {name: plain(value) for function in chosen for name, value in function()}
 
 
 def plain(value: Any) -> list[Any]:
@@ -124,7 +135,27 @@ def events() -> Iterator[Named]:
     scale_counts(np.array([0, 3, 5, 9], np.uint32), 1.25, 0.5, scaled)
     yield "copied", (runs, scaled)
 
+    text = np.frombuffer(b'1,"a\nb",2\n3,"c""d",4\n5,6', np.uint8)
+    for quoted in (False, True):
+        yield f"rows {quoted}", scan_rows(text, ord(","), quoted, True, 9, 3)
+
+
+def profiles() -> Iterator[Named]:
+    """Evidence, candidates and matching of the profile attacker, with times and without."""
+    for timed in (True, False):
+        case = random_case(9, users=9, timed=timed)
+        found = profile_attack(case.train, case.target, case.categories, threads=1)
+        yield f"profiles {timed}", (found.plain, found.crowd, found.joint)
+
+
+def points() -> Iterator[Named]:
+    case = random_case(10, users=6, domain=8)
+    for resolution in RESOLUTIONS:
+        yield f"points {resolution}", list(point_attacks(case.train, resolution, Run(seed=1, threads=1)))
+
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", RuntimeWarning)  # numpy warns where 64-bit words wrap, which is meant
-    print(json.dumps(results()))
+    if sys.argv[1:] == ["others"]:
+        simulate_traces("new-york", 300, threads=1)  # a test of its own compares it with plain Python
+    print(json.dumps(results(*sys.argv[1:])))

@@ -41,8 +41,11 @@ class Trial:
     code: int
 
 
-def files(folder: Path, rows: int, label: str) -> Iterator[Path]:
-    """A good file, and files that are found to be bad late, in the middle and at once; all of several blocks."""
+CUT_OFF = "cut off.csv.gz"
+
+
+def files(folder: Path, rows: int, label: str, asked: list[str]) -> Iterator[Path]:
+    """Those asked for, or all: a good file, and files that are found to be bad late, in the middle and at once; all of several blocks."""
     note = "x" * 180
     people = [f"u{n % 97},i{n % 101}" for n in range(rows)]
     good = "".join(f"{who},{1_500_000_000 + n},{n % 9},{label},{n % 9},{note}\n" for n, who in enumerate(people))
@@ -57,14 +60,15 @@ def files(folder: Path, rows: int, label: str) -> Iterator[Path]:
         "quote.csv": HEAD + good + 'u1,"i1,5,5\n' + good,
         "few fields.csv": HEAD + good + f"u1,{note}\n" * rows,
     }
-    for name, content in contents.items():
-        (folder / name).write_text(content)
+    for name in asked or [*contents, CUT_OFF]:
+        if name == CUT_OFF:
+            (folder / name).write_bytes(gzip.compress((HEAD + good).encode(), 1)[:-1000])
+        else:
+            (folder / name).write_text(contents[name])
         yield folder / name
-    (folder / "cut off.csv.gz").write_bytes(gzip.compress((HEAD + good).encode(), 1)[:-1000])
-    yield folder / "cut off.csv.gz"
 
 
-def trials(folder: Path, rows: int) -> Iterator[Trial]:
+def trials(folder: Path, rows: int, asked: list[str]) -> Iterator[Trial]:
     """Every command that reads a table, on every file that it has something to say about."""
     small = folder / "small.csv"
     small.write_text(HEAD + "u,i,1500000000,1,p,1,n\n")
@@ -73,7 +77,7 @@ def trials(folder: Path, rows: int) -> Iterator[Trial]:
     subprocess.run([*ENTROPIE, *words], check=True, capture_output=True)
     with made.open() as file:
         label = next(csv.DictReader(file))["parameters"]
-    for path in files(folder, rows, label):
+    for path in files(folder, rows, label, asked):
         for command, words in commands(path, f"{made}.parameters.json").items():
             # A table of attributes has no times to be read, and scores are no table.
             if (command == "attributes" and path.name.startswith("times")) or (
@@ -157,8 +161,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="entropie-soak-") as folder:
         chosen = [
             trial
-            for trial in trials(Path(folder), given.rows)
-            if trial.command in (given.only or [trial.command]) and trial.name in (given.on or [trial.name])
+            for trial in trials(Path(folder), given.rows, given.on)
+            if trial.command in (given.only or [trial.command])
         ]
         for path in sorted(Path(folder).glob("*.csv*")):
             print(f"{path.name}: {path.stat().st_size / LINE_LIMIT_BYTES:.1f} blocks", flush=True)
