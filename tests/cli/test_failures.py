@@ -328,8 +328,9 @@ def test_simulated_events_as_csv(entropie):
 
 
 def start(folder: Path, *arguments: str, **settings) -> subprocess.Popen[str]:
+    """Start a command that hears every signal, also where these tests themselves run under nohup."""
     return subprocess.Popen(
-        [sys.executable, "-m", "entropie", *arguments],
+        ["env", "--default-signal=HUP", sys.executable, "-m", "entropie", *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
