@@ -55,6 +55,50 @@ def test_sets_by_counting(rows):
         assert risk.bits_high is None or risk.bits_low <= risk.bits_high <= math.log2(n) + 1e-9
 
 
+def _by_looking(rows: list[tuple], columns: int, points: int) -> tuple[float, float]:
+    """Mean over everybody and every choice of columns: 1/people who fit, and whether one alone does."""
+    named, alone = [], []
+    for person in rows:
+        for known in itertools.combinations(range(columns), points):
+            fit = sum(all(other[i] == person[i] for i in known) for other in rows)
+            named.append(1.0 / fit)
+            alone.append(fit == 1)
+    return sum(named) / len(named), sum(alone) / len(alone)
+
+
+@settings(deadline=None, max_examples=40)
+@given(ROWS)
+def test_random_columns_by_looking_up_everybody(rows):
+    attackers = attributes(table_of(rows), columns=["p", "q", "r"]).attackers
+    assert [row.points for row in attackers] == [1, 2]
+    for row in attackers:
+        named, alone = _by_looking(rows, 3, row.points)
+        assert row.all
+        assert row.sets == 3
+        assert row.reidentified.value == pytest.approx(named)
+        assert row.unicity.value == pytest.approx(alone)
+        assert row.unicity.value <= row.reidentified.value + 1e-12
+        assert row.reidentified.low <= row.reidentified.value <= row.reidentified.high
+
+
+def test_many_columns_are_drawn_and_the_interval_holds_the_mean_of_all():
+    rng = np.random.default_rng(11)
+    values = np.column_stack([rng.integers(0, 2 + (i % 3), 300) for i in range(12)])
+    table = pa.table({f"c{i}": values[:, i] for i in range(12)})
+    found = {row.points: row for row in attributes(table, columns=table.column_names, max_set=1).attackers}
+    assert not found[4].all
+    assert found[4].sets == module._COUNTED_SETS[1] < math.comb(12, 4)
+    columns = [(values[:, i].astype(np.int64), 4) for i in range(12)]
+    everything, fewer = (
+        [group_sizes(known).size / 300 for known in itertools.combinations(columns, points)] for points in (4, 3)
+    )
+    share = found[4].reidentified
+    assert share.low <= np.mean(everything) <= share.high
+    spread = np.std(everything) / math.sqrt(found[4].sets)
+    assert abs(share.value - np.mean(everything)) < 5 * spread  # z = 5; power: sets of three columns differ by more
+    assert abs(np.mean(fewer) - np.mean(everything)) > 5 * spread
+
+
 @settings(deadline=None, max_examples=40)
 @given(ROWS)
 def test_what_columns_add_by_all_orders(rows):

@@ -24,7 +24,7 @@ from entropie.cli.options import (
     quiet_option,
     verbose_option,
 )
-from entropie.words import bits, count, listed, percent, plural
+from entropie.words import bits, count, interval, listed, percent, plural
 
 if TYPE_CHECKING:
     from entropie.mitigate.attribute_risk import AttributeRisk, ColumnRisk, GroupRisk, Remedy
@@ -134,7 +134,7 @@ def attributes_text(result: AttributeRisk, *, verbose: bool = False) -> str:
         helping = helping[: max(1, min(_SHOWN_REMEDIES, room - 2))]
     lines = [*head, *(_all_columns(result) if verbose else _main_columns(result, max(2, room - len(helping)))), ""]
     if verbose and len(result.columns) > 1:
-        lines += [*_set_table(result), "", output.paragraph(_order_sentence(result)), ""]
+        lines += [*_set_table(result), "", *_attacker_table(result), "", output.paragraph(_order_sentence(result)), ""]
     if helping:
         lines += [*_remedy_table(result, helping), ""]
     foot = f"{_reading(result)} {_NOT_COVERED}" if verbose else f"{_NOT_COVERED} More: --verbose"
@@ -224,6 +224,18 @@ def _set_table(result: AttributeRisk) -> list[str]:
     riskiest = [max(risks, key=lambda risk: (risk.success, risk.bits)) for risks in by_size.values()]
     rows = [[listed(risk.columns), *_risk_cells(risk)] for risk in riskiest]
     return ["Riskiest set of each size:", output.table(["columns", *_RISK_HEADERS], rows)]
+
+
+def _attacker_table(result: AttributeRisk) -> list[str]:
+    """What some random columns give away."""
+    rows = [
+        [row.knows, f"{percent(row.reidentified.value)} ({interval(row.reidentified)})", percent(row.unicity.value)]
+        for row in result.attackers
+    ]
+    return [
+        "Some columns known, whichever they are:",
+        output.table(["attacker knows", "re-identified", "unique"], rows),
+    ]
 
 
 def _order_sentence(result: AttributeRisk) -> str:

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from entropie.atomic import claimed, write_file
 from entropie.document.base import Count, Part, Sha256, Share, Size, json_text
+from entropie.document.measured import ShareInterval
 from entropie.notebook import html_table
 from entropie.words import listed, percent, plural
 
@@ -98,6 +99,26 @@ class Remedy(Part, frozen=True):
     drop_per_bit: float | None
 
 
+class ColumnAttacker(Part, frozen=True):
+    """An attacker who knows some random columns of everybody: columns as points.
+
+    points         how many columns are known
+    sets           over how many sets of so many columns the shares are averaged, and whether these are `all` of them
+    reidentified   share of people named by picking anybody of those who fit
+    unicity        share of people who alone fit
+    """
+
+    attacker: Literal["points"]
+    knows: str
+    points: Count
+    sets: Count
+    all: bool
+    people: Count
+    targets: Count
+    reidentified: ShareInterval
+    unicity: ShareInterval
+
+
 class TableInput(Part, frozen=True):
     """What was read: the name of the table, its SHA-256 (null in memory), its people, rows excluded by reason."""
 
@@ -124,6 +145,7 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
     without_identifiers  the columns left when those that identify people by themselves are dropped; null where none do
                          or none is left
     banded               these columns with numbers in the bands of `columns`; null where no bands are proposed
+    attackers            people who know some random columns of everybody
     remedies             what to give up next: from banded, else without_identifiers, else together
     """
 
@@ -139,6 +161,7 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
     without_identifiers: GroupRisk | None
     banded: GroupRisk | None
     greedy: tuple[Step, ...]
+    attackers: tuple[ColumnAttacker, ...]
     remedies: tuple[Remedy, ...]
     sentences: tuple[str, ...]
     provenance: Made
@@ -155,8 +178,14 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
         """The risk of the table as it stands; what is left of it without identifiers, and in bands."""
         risk, chance = self.together, percent(1.0 / self.people)
         people = plural(self.people, "person", "people")
+        some = [
+            f", {percent(row.reidentified.value)} by {row.knows}"
+            for row in self.attackers
+            if row.points < len(risk.columns)
+        ]
         first = (
-            f"{percent(risk.success)} of {people} are re-identified by {_named(risk)} (by chance: {chance}); "
+            f"{percent(risk.success)} of {people} are re-identified by {_named(risk)} (by chance: {chance})"
+            f"{''.join(some[-1:])}; "
             f"{percent(risk.unique_share)} share their values with nobody."
         )
         sentences = [first]

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie._version import __version__
+from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidParameter, option
-from entropie.measures.intervals import normal_quantile
+from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.mitigate.attribute_risk import (
     SMALL_GROUP,
     AttributeRisk,
+    ColumnAttacker,
     ColumnRisk,
     GroupRisk,
     Made,
@@ -44,6 +46,10 @@ from entropie.words import percent
 
 MOST_SETS = 3000
 SHAPLEY_COLUMNS = 8
+POINTS = (1, 2, 4, 8)
+"""Numbers of random columns that attackers know."""
+
+_COUNTED_SETS, _COUNTED_ROWS = (20, 200), 20_000_000  # sets counted at least and at most; rows of all sets together
 _LONE_SHARE = 0.05
 _MERGED_SHARE = 0.05
 _LARGEST_CODE = 2**62
@@ -109,6 +115,7 @@ def assess_table(table: AttributeTable, max_set: int, progress: Progress = silen
         without_identifiers=ledger.risk(left) if len(left) < len(names) else None,
         banded=start if any(column.proposed is not None for column in kept) else None,
         greedy=_greedy(ledger, names),
+        attackers=tuple(_knowing(ledger, names, points) for points in POINTS if points <= len(names)),
         remedies=_remedies(coarse, start),
         sentences=(),
         provenance=Made(__version__, None),
@@ -246,6 +253,36 @@ def _greedy(ledger: _Ledger, names: Sequence[str]) -> tuple[Step, ...]:
         steps.append(Step(best, max(0.0, risk.bits - bits), risk.bits, risk.success))
         bits = risk.bits
     return tuple(steps)
+
+
+def _knowing(ledger: _Ledger, names: Sequence[str], points: int) -> ColumnAttacker:
+    """The attacker who knows so many random columns: the mean over all sets of so many, or over some drawn of them.
+
+    The interval is over people; where sets are drawn it is wider by the spread of their mean.
+    """
+    most = int(np.clip(_COUNTED_ROWS // ledger.people, *_COUNTED_SETS))
+    everything = math.comb(len(names), points) <= most
+    rng = np.random.default_rng(points)
+    chosen = (
+        itertools.combinations(names, points)
+        if everything
+        else (rng.choice(names, points, replace=False).tolist() for _ in range(most))
+    )
+    risks = [ledger.risk(known) for known in chosen]
+    named, alone = (
+        _mean_share([getattr(risk, what) for risk in risks], ledger.people, everything)
+        for what in ("success", "unique_share")
+    )
+    known = f"{points} random columns" if points > 1 else "one random column"
+    people = ledger.people
+    return ColumnAttacker("points", known, points, len(risks), everything, people, people, named, alone)
+
+
+def _mean_share(shares: Sequence[float], people: int, everything: bool) -> ShareInterval:
+    mean = float(np.mean(shares))
+    drawn = 0.0 if everything else normal_quantile(0.975) * float(np.std(shares, ddof=1)) / math.sqrt(len(shares))
+    ends = share_interval(mean, people)
+    return ShareInterval(mean, max(0.0, ends.low - drawn), min(1.0, ends.high + drawn))
 
 
 def _remedies(ledger: _Ledger, together: GroupRisk) -> tuple[Remedy, ...]:
