@@ -1,14 +1,16 @@
 """How tests are dealt to processes, and how hard properties are tried.
 
 Tests that share what is dear to make, a Spark cluster or the figures of the paper, are one group each and run in one
-process; these groups are dealt out first because they are the longest. All others go by file. Properties are tried with the budgets written beside them; `TESTS=thorough` tries ten
-times as many examples, and `TESTS=mutants` stops at the first that fails without looking for a smaller one.
+process; these groups are dealt out first because they are the longest. All others go by file. Properties are tried with
+the budgets written beside them; `TESTS=thorough` tries ten times as many examples, and `TESTS=mutants` stops at the
+first that fails without looking for a smaller one.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import gc
 import json
 import os
 from collections.abc import Iterator
@@ -59,6 +61,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if PROFILE == "thorough":
         for item in items:
             _try_harder(getattr(item, "obj", None))
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves stay to the end: no collection of garbage need look at them again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)
