@@ -22,11 +22,11 @@ SET = {
     "min_rating": 3.5,
     "max_dirty_share": 0.5,
     "min_events": 4,
-    "sample": 100,
     "rule": "history",
     "train_events": 3,
     "matchers": ("markov", "visit"),
     "known_events": (2, 1, 2),
+    "targets": 100,
     "control": False,
     "limit": 0.1,
     "limit_name": 'our "policy"\n',
@@ -63,7 +63,7 @@ def test_the_command_line_gives_the_same_job_as_python(tmp_path, capsys, monkeyp
     monkeypatch.chdir(tmp_path)
     arguments = [
         *("events.csv", "--user", "who", "--min-rating", "3.5", "--max-dirty-share", "50%", "--min-events", "4"),
-        *("--sample", "1e2", "--rule", "HISTORY", "--train-events", "3", "--matcher", "markov", "--matcher", "visit"),
+        *("--targets", "1e2", "--rule", "HISTORY", "--train-events", "3", "--matcher", "markov", "--matcher", "visit"),
         *(
             "--known-events",
             "2",

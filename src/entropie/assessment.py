@@ -99,13 +99,13 @@ def assess(
     grid: str | None = None,
     max_dirty_share: float = 0.01,
     min_events: int = 10,
-    sample: int | None = None,
     rule: Literal["halves", "history"] = "halves",
     knowledge: Literal["partial", "maximum"] = "partial",
     train_events: int | None = None,
     target_events: int | None = None,
     matchers: Sequence[str] = (),
     known_events: Sequence[int] | None = None,
+    targets: int | Literal["all"] | None = None,
     control: bool = True,
     converge: bool = False,
     window: str | None = None,
@@ -140,13 +140,14 @@ def assess(
     """Assess an event table: a path, anything with `__arrow_c_stream__` (pandas, Polars, DuckDB, PyArrow), or a Spark
     DataFrame.
 
-    Columns are guessed where not named. People with fewer than `min_events` events are excluded; `sample` keeps that
-    many, chosen by a hash of their id. `rule` and `knowledge` say what the attacker knows, `train_events` and
-    `target_events` how much of it; `known_events` lists numbers of events to show weaker attackers for. `profile`, or
-    `limit` with `limit_name` and `fail_on`, is what the risk is judged against; `protect` looks for noise that gives
-    every attacker this error rate. With `engine="spark"` (or a DataFrame) the work is done on a cluster, with the same
-    result; there `order` names the column that says which of a person's rows of equal time came first, and `memory` is
-    what one task may fill. Same data and seed, same result. Every parameter is a field of `entropie.request`.
+    Columns are guessed where not named. People with fewer than `min_events` events are excluded; `targets` people,
+    drawn by a hash of their id, are attacked among all the others (everybody up to 50,000 people, else 20,000).
+    `rule` and `knowledge` say what the attacker knows, `train_events` and `target_events` how much of it;
+    `known_events` lists numbers of events to show weaker attackers for. `profile`, or `limit` with `limit_name` and
+    `fail_on`, is what the risk is judged against; `protect` looks for noise that gives every attacker this error
+    rate. With `engine="spark"` (or a DataFrame) the work is done on a cluster, with the same result; there `order`
+    names the column that says which of a person's rows of equal time came first, and `memory` is what one task may
+    fill. Same data and seed, same result. Every parameter is a field of `entropie.request`.
     """
     result = assessed(Request.of(events, {name: value for name, value in locals().items() if name != "events"}))
     if result.problem is not None:
@@ -246,7 +247,9 @@ class _Further:
         from entropie.mitigate.windows import windows
 
         people = People(max(2, self.request.people.min_events))
-        each = windows(prepared.traces, length, people, self.request.attackers, self.request.run)
+        split = prepared.split
+        drawn = None if split.attacked is None else split.users[split.attacked]
+        each = windows(prepared.traces, length, people, self.request.attackers, self.request.run, drawn=drawn)
         document["windows"] = [window.to_json() for window in each]
 
 
@@ -267,7 +270,7 @@ def _from_spark(request: Request) -> Findings:
     for name, value in alone.items():
         if value:
             raise InvalidParameter(
-                f"{option(name)} runs on one machine only; leave it out, or assess a {option('sample')} there."
+                f"{option(name)} runs on one machine only; leave it out, or run it there with few {option('targets')}."
             )
     from entropie.engine.spark.assessment import assess_on_spark
 

@@ -22,10 +22,14 @@ from entropie.progress import Progress, silent
 from entropie.quantities import read_bytes, read_count, read_share
 from entropie.theory import checks
 
-Kind = Literal["text", "texts", "choice", "count", "counts", "number", "share", "bytes", "flag", "path", "date"]
+Kind = Literal["text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date"]
 LARGEST_THREADS = 256
 REPLICATES = 1000
 """Bootstrap replicates behind an interval."""
+
+
+MANY_TARGETS, USUAL_TARGETS = 50_000, 20_000
+"""Of more people than the first, the second number are attacked unless asked otherwise."""
 
 
 class Option(NamedTuple):
@@ -89,12 +93,9 @@ class People:
     """Which people are assessed."""
 
     min_events: int = _option(10, "Exclude people with fewer events.", "count", "N")
-    sample: int | None = _option(None, "Assess N people, drawn by a hash of their id.", "count", "N")
 
     def __post_init__(self) -> None:
         checks.whole_number("min_events", self.min_events, at_least=0)
-        if self.sample is not None:
-            checks.whole_number("sample", self.sample, at_least=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class Attackers:
 
     matchers       the ways to compare traces; all of them where empty
     known_events   numbers of events to show weaker attackers for; None: chosen by the plan
+    targets        how many people are attacked, each among everybody; None: everybody, `USUAL_TARGETS` of many
     control        also attack with identities shuffled, where there is nothing to find
     """
 
@@ -143,6 +145,9 @@ class Attackers:
     control: bool = _option(True, "Skip the control with shuffled identities.", "flag", spelled="no-control")
     converge: bool = _option(False, "Show information against number of people.", "flag")
     window: str | None = _option(None, "Attack each window of time too, such as 30d.", metavar="LENGTH")
+    targets: int | Literal["all"] | None = _option(
+        None, "Attack N people among everybody. [all; 20,000 of 50,000+]", "some", "N|all"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matchers", tuple(dict.fromkeys(self.matchers)))
@@ -150,6 +155,14 @@ class Attackers:
             for known in self.known_events:
                 checks.whole_number("known_events", known, at_least=1)
             object.__setattr__(self, "known_events", tuple(sorted(set(self.known_events))))
+        if self.targets not in (None, "all"):
+            checks.whole_number("targets", self.targets, at_least=2)
+
+    def attacked(self, people: int) -> int:
+        """How many of so many people are attacked."""
+        if self.targets == "all" or (self.targets is None and people <= MANY_TARGETS):
+            return people
+        return min(people, USUAL_TARGETS if self.targets is None else self.targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +352,10 @@ def _count(value: Any) -> int:
     return read_count(value) if isinstance(value, str) else checks.whole_number("count", value, at_least=-(10**18))
 
 
+def _some(value: Any) -> int | str:
+    return "all" if isinstance(value, str) and value.strip().lower() == "all" else _count(value)
+
+
 def _number(value: Any) -> float:
     if isinstance(value, bool):
         raise TypeError
@@ -375,6 +392,7 @@ _CONVERTERS: dict[Kind, Any] = {
     "choice": lambda value: _text(value).lower(),
     "count": _count,
     "counts": _several(_count),
+    "some": _some,
     "number": _number,
     "share": _share,
     "bytes": _bytes,
@@ -388,6 +406,7 @@ _RULES: dict[Kind, str] = {
     "choice": "a name",
     "count": "a whole number, such as 1000, 1e6 or 1.4M",
     "counts": "a list of whole numbers",
+    "some": "a whole number, such as 1000 or 20K, or all",
     "number": "a number",
     "share": "a share, such as 0.1 or 10%",
     "bytes": "a size, such as 512MB or 4GB",

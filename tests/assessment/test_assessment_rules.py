@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import entropie
+from entropie.attack.measured import attack_outcome
+from entropie.data.prepare import prepare
+from entropie.request import Attackers, Request
 
 QUICK = {"replicates": 2, "control": False}
 RULES = [
@@ -111,33 +114,40 @@ def test_the_sizes_told_are_those_of_what_was_attacked():
 
 
 @pytest.mark.parametrize("kind", ["numbers", "text"])
-def test_a_sample_is_chosen_by_the_id_alone(kind):
-    table = people_with_habits(43, 60, items=40)
+def test_who_is_attacked_is_drawn_by_the_id_alone_and_met_by_everybody(kind):
+    table = people_with_habits(43, 60, items=12)
     if kind == "text":
         names = [f"user {user}" for user in table["user"].to_pylist()]
         table = table.set_column(0, "user", [names])
-    found = entropie.assess(table, sample=20, **QUICK)
-    assert found.users == found.input["sampled_users"] == 20
+    found = entropie.assess(table, targets=20, **QUICK)
+    best = found.best.measures
+    assert (found.users, best.users, best.targets, best.impostors) == (60, 60, 20, 20 * 59)
 
     def digest(user: object) -> bytes:
         return hashlib.blake2b(b"\0" + str(user).encode(), digest_size=8, person=b"entropie").digest()
 
-    chosen = set(sorted(set(table["user"].to_pylist()), key=digest)[:20])
-    mask = pa.array([user in chosen for user in table["user"].to_pylist()])
-    alone = entropie.assess(table.filter(mask), **QUICK)
-    apart = differences(without_clock(found.to_json()), without_clock(alone.to_json()))
-    assert {path for path in apart if not path.startswith("/input/")} == set()
+    people = sorted(set(table["user"].to_pylist()))
+    chosen = [people.index(user) for user in sorted(people, key=digest)[:20]]
+    split = prepare(Request.of(table, {})).split
+    everybody = attack_outcome(found.best.matcher, split.train, split.target)
+    assert found.best.error == pytest.approx(1.0 - everybody.credit[chosen].mean(), abs=1e-12)
+    assert 0.0 < found.best.error != pytest.approx(1.0 - everybody.credit.mean())
     shuffled = table.take(np.random.default_rng(0).permutation(table.num_rows))
     again = differences(
-        without_clock(found.to_json()), without_clock(entropie.assess(shuffled, sample=20, **QUICK).to_json())
+        without_clock(found.to_json()), without_clock(entropie.assess(shuffled, targets=20, **QUICK).to_json())
     )
     assert set(again) == {"/input/sha256"}
 
 
-def test_a_sample_of_everybody_is_everybody():
+def test_all_are_everybody_and_so_are_more_than_there_are():
     table = people_with_habits(43, 20)
-    whole, sampled = (without_clock(entropie.assess(table, sample=n, **QUICK).to_json()) for n in (None, 20))
-    assert whole == sampled
+    whole, *other = (without_clock(entropie.assess(table, targets=n, **QUICK).to_json()) for n in (None, 20, 99, "all"))
+    assert other == [whole] * 3
+
+
+def test_of_many_people_some_are_attacked_unless_asked_otherwise():
+    counts = [Attackers(targets=wanted).attacked(n) for wanted in (None, "all", 5) for n in (50_000, 50_001, 3)]
+    assert counts == [50_000, 20_000, 3, 50_000, 50_001, 3, 5, 5, 3]
 
 
 def test_ratings_below_the_least_are_left_out_by_rule():
@@ -224,7 +234,8 @@ TABLE = table_of([["a", "b"] * 5, ["b", "c"] * 6])
         ({"rule": "history"}, "train_events"),
         ({"seed": -1}, "seed"),
         ({"threads": 0}, "threads"),
-        ({"sample": 0}, "sample"),
+        ({"targets": 1}, "targets"),
+        ({"targets": "few"}, "targets"),
         ({"min_events": -1}, "min_events"),
         ({"replicates": 1}, "replicates"),
         ({"max_dirty_share": 1.5}, "max_dirty_share"),

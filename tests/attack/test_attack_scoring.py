@@ -264,7 +264,7 @@ def test_refusals() -> None:
         Matching(rows.with_weights(np.array([1.0, np.nan])), rows)
     with pytest.raises(InvalidInput, match="both `target_size` and `user_penalty`"):
         Matching(rows, rows, np.ones(2))
-    with pytest.raises(InvalidInput, match="one target"):
+    with pytest.raises(InvalidInput, match="needs its user"):
         Matching(rows, FeatureRows(np.arange(2), np.zeros(1, np.uint32), np.ones(1), 1))
     with pytest.raises(InvalidInput, match="below 1"):
         FeatureRows(np.arange(2), np.ones(1, np.uint32), np.ones(1), 1)

@@ -34,7 +34,8 @@ def _traces(draw: st.DrawFn, timed: bool | None = None) -> Traces:
     items = draw(st.lists(st.integers(0, 4), min_size=events, max_size=events))
     times = None
     if draw(st.booleans()) if timed is None else timed:
-        steps = st.one_of(st.integers(-200, 200), st.integers(-20, 20).map(lambda hour: 3_600 * hour))
+        far = draw(st.sampled_from([0, 0, 2**40]))  # more seconds than fit 32 bits
+        steps = st.one_of(st.integers(-200, 200), st.integers(-20, 20).map(lambda hour: far + 3_600 * hour))
         times = np.array(draw(st.lists(steps, min_size=events, max_size=events)), np.int64)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     return Traces(offsets, np.array(items, np.uint32), 5, times)
@@ -78,6 +79,27 @@ def test_holders_add_up_over_blocks_of_people(traces: Traces, resolution: Resolu
     middle = traces.users // 2
     parts = [traces.take(np.arange(*ends)) for ends in ((0, middle), (middle, traces.users))]
     assert np.array_equal(whole, sum(PointIndex.of(part).holders(queries) for part in parts))
+
+
+def test_data_made_to_hurt_cost_no_more_than_their_events() -> None:
+    """Everybody at one item all the time, and one person with most of all events: counted, not timed."""
+    people, each = 400, 20
+    items = np.zeros(people * each + 5_000, np.uint32)
+    items[::2] = 1 + np.arange(items[::2].size) % 10
+    offsets = np.append(np.arange(people) * each, [people * each, items.size]).astype(np.int64)
+    traces = Traces(offsets, items, 11, np.arange(items.size))
+    index = PointIndex.of(traces)
+    assert index.own.size == index.posted.size == items.size
+    for resolution in RESOLUTIONS:
+        for points in POINTS:
+            queries = queries_of(traces, drawn_points(traces, points, 1, 0)[:, 0], resolution)
+            holders, looked = index.counted(queries)
+            distinct = np.unique(
+                [tuple(np.sort(traces.items[row])) for row in drawn_points(traces, points, 1, 0)[:, 0]], axis=0
+            )
+            most = distinct.shape[0] if resolution == "none" else traces.users
+            assert looked <= most * np.bincount(traces.items).max()
+            assert holders.min() >= 1
 
 
 @given(_traces(timed=True))

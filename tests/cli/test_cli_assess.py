@@ -108,13 +108,13 @@ def test_nobody_is_named(entropie, events):
 
 def test_options_reach_the_attack(entropie, events):
     ran = entropie(
-        "assess", "events.csv", "--matcher", "visit", "--matcher", "markov", "--min-events", "5", "--sample", "30",
+        "assess", "events.csv", "--matcher", "visit", "--matcher", "markov", "--min-events", "5", "--targets", "30",
         "--knowledge", "maximum", "--rule", "history", "--target-events", "6", "--train-events", "4", "--no-control",
         "--seed", "3", "--threads", "1", "--user", "user", "--item", "item", "--time", "time", "--json", "--no-report",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     wanted = package.assess(
-        "events.csv", user="user", item="item", time="time", matchers=["visit", "markov"], min_events=5, sample=30,
+        "events.csv", user="user", item="item", time="time", matchers=["visit", "markov"], min_events=5, targets=30,
         knowledge="maximum", rule="history", target_events=6, train_events=4, control=False, seed=3,
     )  # fmt: skip
     assert without_clock(json.loads(ran.out)) == without_clock(json.loads(json.dumps(wanted.to_json())))
@@ -256,8 +256,8 @@ def bad_inputs(folder: Path) -> list[tuple[list[str], str]]:
         (["events.csv", "--seed", "-1"], "seed"),
         (["events.csv", "--threads", "0"], "threads"),
         (["events.csv", "--threads", "1000000"], "threads"),
-        (["events.csv", "--sample", "0"], "sample"),
-        (["events.csv", "--sample", "1"], "sample"),
+        (["events.csv", "--targets", "few"], "or all"),
+        (["events.csv", "--targets", "1"], "targets"),
         (["events.csv", "--rule", "history"], "--train-events"),
         (["events.csv", "--knowledge", "all"], "'all' is not one of"),
         (["events.csv", "--grid", "500m"], "grid"),

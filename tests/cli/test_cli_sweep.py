@@ -101,7 +101,7 @@ def test_every_kind_has_an_option():
 
 def test_json_is_the_file_is_what_python_gives_and_fits_the_schema(entropie, visits):
     arguments = ("sweep", "visits.csv", *COLUMNS, "--category", "kind", "--top", "5,1e1", "--prefix", "7", "--time-unit",
-                 "hour,week", "--last", "4", "--min-events", "11", "--sample", "25", "--seed", "3", "--threads", "1")  # fmt: skip
+                 "hour,week", "--last", "4", "--min-events", "11", "--targets", "25", "--seed", "3", "--threads", "1")  # fmt: skip
     ran = entropie(*arguments, "--json", "--out", "some/new/folder")
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
@@ -110,7 +110,9 @@ def test_json_is_the_file_is_what_python_gives_and_fits_the_schema(entropie, vis
     jsonschema.Draft202012Validator(schema("sweep")).validate(document)
     mitigations = [Mitigation("top", 5), Mitigation("top", 10), Mitigation("category", "kind"), Mitigation("prefix", 7), Mitigation("time_unit", "hour"),
               Mitigation("time_unit", "week"), Mitigation("last", 4)]  # fmt: skip
-    found = sweep("visits.csv", mitigations, user="person", item="place", time="time", min_events=11, sample=25, seed=3)
+    found = sweep(
+        "visits.csv", mitigations, user="person", item="place", time="time", min_events=11, targets=25, seed=3
+    )
     assert without_clock(document) == without_clock(json.loads(json.dumps(found.to_json())))
     assert len(document["rows"]) == 7
 

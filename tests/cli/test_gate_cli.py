@@ -206,14 +206,14 @@ def test_metrics(entropie, loyal):
     assert 'entropie_verdict{profile="ema",measure="worst",decision="FAIL"} 1.0\n' in text
 
 
-def test_a_sample_says_that_it_is_easier_to_attack(entropie, aimless):
+def test_who_is_attacked_is_said(entropie, aimless):
     board = ("--limit", "1%", "--limit-name", "board", "--fail-on", "average")
-    ran = entropie(*ASSESS, "--sample", "50", *board)
+    ran = entropie(*ASSESS, "--targets", "50", *board)
     assert document()["verdict"]["decision"] == "INCONCLUSIVE"
     needed = f"About {document()['verdict']['people_needed']:,} people would be needed to tell"
-    assert f"{needed}; leave out --sample.\n" in ran.out
     said = " ".join(ran.out.split())
-    assert "Sample: 50 of 400 people. Fewer people are easier to tell apart: among all the risk may be lower." in said
+    assert f"{needed}; attack more with --targets." in said
+    assert "Attacked: 50 of them, drawn at random, each among all." in said
     assert "Sample:" not in entropie(*ASSESS, *board).out
 
 

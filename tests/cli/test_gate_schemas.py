@@ -91,7 +91,7 @@ def attributes(run) -> dict:
 def converging(run) -> dict:
     Path("events.csv").write_text(events(0.6, count=220))
     return run(
-        "assess", "events.csv", "--matcher", "visit", "--no-control", "--no-report", "--converge", "--sample", "210"
+        "assess", "events.csv", "--matcher", "visit", "--no-control", "--no-report", "--converge", "--targets", "210"
     )
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from entropie.attack import scoring
 from entropie.attack.matchers import MATCHERS
-from entropie.data.split import split_traces
+from entropie.attack.measured import Models
+from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
 from entropie.engine import pipeline
 from entropie.engine.local import LocalEngine, ModelsInBlocks
@@ -54,6 +55,8 @@ def test_blocks_measure_what_everybody_at_once_does(data: st.DataObject) -> None
     rule = data.draw(st.sampled_from(RULES), label="rule")
     assume(np.count_nonzero(np.diff(traces.offsets) > 1) > 1)
     split = split_traces(traces, rule)
+    rows = data.draw(st.none() | st.sets(st.sampled_from(range(split.users.size)), min_size=2), label="attacked")
+    split = replace(split, attacked=None if rows is None else np.array(sorted(rows)))
     specs = data.draw(st.lists(st.sampled_from(SPECS), min_size=1, max_size=3, unique=True), label="specs")
     cuts = st.sets(st.sampled_from(split.users[1:].tolist()), max_size=5)
     grid = Grid.of(*((0, *sorted(data.draw(cuts, label=side)), users) for side in ("users", "targets")))
@@ -75,15 +78,32 @@ def test_blocks_measure_what_everybody_at_once_does(data: st.DataObject) -> None
         assert one.measures.to_json() == other.measures.to_json(), spec
 
 
+@pytest.mark.parametrize("name", MATCHERS)
+def test_who_is_attacked_fares_as_among_all_targets(name: str) -> None:
+    """Credit, ranks and clarity of each are those of the attack on everybody; scores of strangers add up."""
+    split = split_traces(drawn(5, 90, items=40, longest=30, timed=True))
+    rows = np.arange(split.users.size)
+    everybody = Models.of(name, split.train, split.target).attack(Run(threads=1))
+    parts = [Models.of(name, split.train, split.target, rows[first::3]).attack(Run(threads=1)) for first in range(3)]
+    for first, part in enumerate(parts):
+        for field in ("credit", "rank_low", "rank_high", "ties"):
+            assert np.array_equal(getattr(part, field), getattr(everybody, field)[first::3]), field
+        assert np.allclose(part.clarity, everybody.clarity[first::3], atol=1e-9, rtol=0)
+        assert part.law.targets == rows[first::3].size
+    assert sum(part.law.impostors for part in parts) == everybody.law.impostors
+    totals = [float(part.law.values @ part.law.counts) for part in (*parts, everybody)]
+    assert np.isclose(sum(totals[:3]), totals[3], rtol=1e-6)
+
+
 def test_memory_asks_for_blocks_and_changes_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """All constants as they are: beyond 512 people a pilot looks for frequent scores."""
     split = split_traces(drawn(11, 800, items=60, longest=40, timed=True))
     made: list[Grid] = []
     of = ModelsInBlocks.of.__func__  # type: ignore[attr-defined]
 
-    def watched(cls: type, by: object, train: Traces, target: Traces, grid: Grid) -> ModelsInBlocks:
+    def watched(cls: type, by: object, split: Split, grid: Grid) -> ModelsInBlocks:
         made.append(grid)
-        return of(cls, by, train, target, grid)
+        return of(cls, by, split, grid)
 
     monkeypatch.setattr(ModelsInBlocks, "of", classmethod(watched))
     documents = []

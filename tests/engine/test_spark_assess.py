@@ -141,12 +141,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"min_events": 1, "target_events": 1, "matchers": ["visit", "markov", "bayes"], "known_events": [1]},
         {"partitions": 1, "memory": 30_000},
     ),
-    "history, a sample, more blocks than people in one, at an address": (
+    "history, some attacked, more blocks than people in one, at an address": (
         {"users": 60, "timed": False},
         {
             "rule": "history",
             "train_events": 3,
-            "sample": 7,
+            "targets": 7,
             "matchers": ["cosine", "visit"],
             "known_events": [2],
             "control": False,
@@ -231,7 +231,7 @@ def awaited(look: Callable[[], bool], seconds: float = 120.0) -> bool:
 @pytest.mark.slow
 def test_a_city_with_a_worker_lost_on_the_way(spark: SparkSession, cluster: Standalone, tmp_path: Path) -> None:
     """People of a real city, in enough blocks that there is time to lose a worker."""
-    options: dict[str, Any] = {"sample": 200, "matchers": ["visit", "pitman_yor"], "known_events": []}
+    options: dict[str, Any] = {"targets": 200, "matchers": ["visit", "pitman_yor"], "known_events": []}
     path = DATA / "foursquare_nyc.parquet"
     if not path.exists():
         path = tmp_path / "city.parquet"
@@ -290,7 +290,7 @@ NOWHERE: Any = object()
         {"rule": "history"},
         {"target_events": 0},
         {"train_events": 2.5},
-        {"sample": 1},
+        {"targets": 1},
         {"replicates": 1},
         {"min_events": -1},
         {"user": "nobody"},

@@ -6,6 +6,7 @@ import itertools
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -30,7 +31,7 @@ from entropie.engine.local import LocalEngine
 from entropie.engine.spark import blocks as cluster_blocks
 from entropie.engine.spark import exchange, statistics
 from entropie.engine.spark import grid as cells
-from entropie.engine.spark.blocks import opened_block, people_boxes
+from entropie.engine.spark.blocks import People, opened_block, people_boxes
 from entropie.engine.spark.boxes import Box, Boxing, opened
 from entropie.engine.spark.statistics import Populations
 from entropie.measures.summary import Measures
@@ -61,11 +62,13 @@ def drawn_traces(seed: int, users: int, *, items: int, longest: int, timed: bool
     return Traces(offsets, chosen, items, times)
 
 
-def rows_of(traces: Traces, cuts: Sequence[int]) -> Batches:
+def rows_of(traces: Traces, cuts: Sequence[int], attacked: NDArray[np.int64] | None = None) -> Batches:
     """People in boxes, as reading makes them, cut where told."""
     bounds = [0, *sorted(cuts), traces.users]
     people = [np.arange(begin, end) for begin, end in itertools.pairwise(bounds) if begin < end]
-    return batched(box for some in people for box in people_boxes(0, 0, some, traces.take(some)))
+    drawn = np.ones(traces.users, np.bool_) if attacked is None else np.isin(np.arange(traces.users), attacked)
+    everybody = People(np.arange(traces.users), drawn, traces)
+    return batched(box for some in people for box in people_boxes(0, 0, everybody.take(some)))
 
 
 def boxed(make: Task, batches: Iterable[pa.RecordBatch]) -> list[Box]:
@@ -95,11 +98,18 @@ class Spread:
     """People cut into blocks, and all that the driver asks of the blocks, in plain Python."""
 
     def __init__(
-        self, traces: Traces, rule: SplitRule, grid: Grid, specs: Sequence[AttackSpec], cuts: Sequence[int], seed: int
+        self,
+        traces: Traces,
+        rule: SplitRule,
+        grid: Grid,
+        specs: Sequence[AttackSpec],
+        cuts: Sequence[int],
+        seed: int,
+        attacked: NDArray[np.int64] | None = None,
     ) -> None:
         self.rule, self.grid, self.specs, self.seed = rule, grid, tuple(specs), seed
         self.names = ("attacked", *dict.fromkeys((None, *(spec.training for spec in specs))))
-        self.rows = rows_of(traces, cuts)
+        self.rows = rows_of(traces, cuts, attacked)
         self.timed = traces.times is not None
         facts = self._facts()
         self.sums = [box.arrays for box in facts if box.side == statistics._SUMS]
@@ -150,7 +160,7 @@ class Spread:
     def measures(self, split: Split, replicates: int) -> list[Measures]:
         """Everything from blocks to measures: models, units, own scores, pilot, cells, merged results."""
         single = int(np.diff(split.target.offsets).max()) == 1
-        plan = Plan(split.train.users, ("visit",), True, (), False, single, self.grid)
+        plan = Plan(split.train.users, split.targets, ("visit",), True, (), False, single, self.grid)
         job = cells.Job(plan, self.rule, self.specs, self.populations(split), self.seed, replicates)
         models = job.models
         blocks, splits = self.grid.user_blocks, self.grid.target_blocks
@@ -217,6 +227,16 @@ def cut_people(draw: st.DrawFn, codes: NDArray[np.int64], users: int) -> NDArray
     return np.array([0, *sorted(inner), users], np.int64)
 
 
+@st.composite
+def attacked_of(draw: st.DrawFn, split: Split) -> tuple[Split, NDArray[np.int64] | None]:
+    """Everybody is attacked, or some are: with the codes of these."""
+    if draw(st.booleans()):
+        return split, None
+    rows = draw(st.sets(st.sampled_from(range(split.users.size)), min_size=2))
+    chosen = np.array(sorted(rows), np.int64)
+    return replace(split, attacked=chosen), split.users[chosen]
+
+
 RULES = [
     HALVES,
     SplitRule("halves", "partial", None, 1),
@@ -255,6 +275,7 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
     if rule.rule == "halves":
         assume(np.count_nonzero(np.diff(traces.offsets) > 1) > 1)
     split = split_traces(traces, rule)
+    split, drawn = data.draw(attacked_of(split), label="attacked")
     specs = data.draw(st.lists(st.sampled_from(SPECS), min_size=1, max_size=4, unique=True), label="specs")
     grid = Grid.of(
         data.draw(cut_people(split.users, users), label="user bounds"),
@@ -271,7 +292,7 @@ def test_any_grid_measures_what_one_machine_does(data: st.DataObject) -> None:
         mock.patch.object(cluster_blocks, "LARGEST_BOX", data.draw(st.sampled_from([1 << 23, 300]), label="a box")),
     ):
         expected = on_one_machine(split, specs, seed)
-        found = Spread(traces, rule, grid, specs, cuts, seed).measures(split, 5)
+        found = Spread(traces, rule, grid, specs, cuts, seed, drawn).measures(split, 5)
     for spec, one, other in zip(specs, found, expected, strict=True):
         assert one.to_json() == other.to_json(), spec
 
@@ -312,10 +333,12 @@ def test_a_law_with_atoms_and_wide_cells_does_not_depend_on_the_grid(timed: bool
     outcome = Models.of("tfidf", split.train, split.target).attack(Run(threads=1))
     assert outcome.grid > 0
     assert outcome.law.counts.max() > outcome.law.impostors / 256
+    drawn = None if timed else np.arange(0, 800, 3)
+    split = split_traces(traces, HALVES, drawn)
     specs = [AttackSpec(name, None, exchanged) for name in ("tfidf", "pitman_yor") for exchanged in (False, True)]
     grid = Grid.of(np.array([0, 37, 600, 800]), np.array([0, 3, 250, 798, 800]))
     expected = on_one_machine(split, specs, 3)
-    found = Spread(traces, HALVES, grid, specs, [100, 100, 411], 3).measures(split, 5)
+    found = Spread(traces, HALVES, grid, specs, [100, 100, 411], 3, drawn).measures(split, 5)
     for spec, one, other in zip(specs, found, expected, strict=True):
         assert one.to_json() == other.to_json(), spec
 

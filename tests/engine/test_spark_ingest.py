@@ -22,6 +22,7 @@ from in_process import Frame, Session, here
 from numpy.typing import NDArray
 
 from entropie.data.events import open_events, read_events, recognise_times
+from entropie.data.filter import drawn_users
 from entropie.data.prepare import selected
 from entropie.data.rejects import Rejects
 from entropie.engine.spark import encoding, reading
@@ -31,7 +32,7 @@ from entropie.engine.spark.people import ACCOUNT, dealt
 from entropie.engine.spark.plans import Kept
 from entropie.engine.spark.reading import Account, Rows, open_rows
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
-from entropie.request import People, Request, Run, Source
+from entropie.request import Attackers, People, Request, Run, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +45,7 @@ __all__ = ["here"]
 class Outcome:
     """Everything an attack would start from."""
 
-    people: list[tuple[int, list[int], list[int] | None]]
+    people: list[tuple[int, bool, list[int], list[int] | None]]
     names: list[str]
     facts: dict[str, Any]
 
@@ -53,26 +54,29 @@ def local(source: object, **options: Any) -> Outcome:
     job = Request.of(source, {"min_events": 0, **options})
     chosen, facts = selected(read_events(job.source, job.run), job.people)
     traces = chosen.traces
+    drawn = drawn_users(chosen.user_ids, job.attackers)
+    attacked = set(range(traces.users) if drawn is None else drawn.tolist())
     people = []
     for user in range(traces.users):
         events = slice(traces.offsets[user], traces.offsets[user + 1])
         seconds = None if traces.times is None else traces.times[events].tolist()
-        people.append((user, traces.items[events].tolist(), seconds))
+        people.append((user, user in attacked, traces.items[events].tolist(), seconds))
     return Outcome(people, [str(name) for name in chosen.item_ids.to_pylist()], facts)
 
 
 def collected(found: Ingested) -> Outcome:
-    people: list[tuple[int, list[int], list[int] | None]] = []
+    people: list[tuple[int, bool, list[int], list[int] | None]] = []
     for box in received(found.people):
-        codes, offsets, items, seconds = box.arrays
+        codes, attacked, offsets, items, seconds = box.arrays
         for place, code in enumerate(codes.tolist()):
             run = slice(offsets[place], offsets[place + 1])
-            people.append((code, items[run].tolist(), None if seconds is None else seconds[run].tolist()))
+            when = None if seconds is None else seconds[run].tolist()
+            people.append((code, bool(attacked[place]), items[run].tolist(), when))
     names = found.names(range(found.domain_size))
     assert sorted(names) == list(range(found.domain_size))
     assert found.users == len(people)
-    assert found.events == sum(len(row[1]) for row in people)
-    assert found.timed == (people[0][2] is not None)
+    assert found.events == sum(len(row[2]) for row in people)
+    assert found.timed == (people[0][3] is not None)
     assert found.people.rdd.getNumPartitions() == found.partitions
     return Outcome(people, [names[code] for code in sorted(names)], found.facts)
 
@@ -153,8 +157,8 @@ def write_parquet(folder: Path, rows: list[list[str]], files: int, kinds: dict[s
 
 TEXT_CASES: dict[str, tuple[dict[str, Any], int, dict[str, Any], int]] = {
     "numbers, seconds": ({"ids": "numbers", "times": "seconds"}, 3, {"min_events": 9}, 5),
-    "numbers, order alone": ({"ids": "numbers", "times": "rows"}, 1, {"min_events": 4, "sample": 7}, 1),
-    "text, odd times": ({"ids": "text", "times": "odd"}, 2, {"min_rating": 4.0, "sample": 5}, 3),
+    "numbers, order alone": ({"ids": "numbers", "times": "rows"}, 1, {"min_events": 4, "targets": 7}, 1),
+    "text, odd times": ({"ids": "text", "times": "odd"}, 2, {"min_rating": 4.0, "targets": 5}, 3),
     "text, no time": ({"ids": "text", "times": None}, 2, {"min_events": 12}, 4),
 }
 
@@ -191,13 +195,13 @@ PARQUET_CASES: dict[str, tuple[dict[str, Any], dict[str, pa.DataType], dict[str,
     "numbers": (
         {"ids": "numbers", "times": "milliseconds"},
         {"user": pa.int32(), "item": pa.int64(), "time": pa.int64()},
-        {"min_events": 8, "sample": 11},
+        {"min_events": 8, "targets": 11},
         (1, 6),
     ),
     "unsigned, timestamps": (
         {"ids": "numbers", "times": "seconds"},
         {"user": pa.uint64(), "item": pa.uint64(), "time": pa.timestamp("s")},
-        {"sample": 9},
+        {"targets": 9},
         (2,),
     ),
     "text": ({"ids": "text", "times": "iso"}, {}, {}, (3,)),
@@ -274,7 +278,7 @@ def test_however_a_table_is_cut(here: Session, tmp_path_factory: pytest.TempPath
     folder = write_text(tmp_path_factory.mktemp("cut") / "events", rows, data.draw(st.integers(1, 3)))
     options: dict[str, Any] = {"max_dirty_share": 1.0, "min_events": data.draw(st.integers(0, 4))}
     if data.draw(st.booleans()):
-        options["sample"] = data.draw(st.integers(2, 9))
+        options["targets"] = data.draw(st.integers(2, 9))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_PART_BYTES", (data.draw(st.integers(40, 4000)), 1 << 20))
         patch.setattr(encoding, "_IDS_PER_RANGE", data.draw(st.integers(1, 30)))
@@ -435,12 +439,17 @@ def test_a_file_that_workers_do_not_see_is_named(spark: SparkSession, tmp_path: 
 def test_codes_stay_when_a_worker_dies(
     spark: SparkSession, cluster: Standalone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many homes, ranges and blocks, a sample: all that Spark is asked for."""
+    """Many homes, ranges and blocks, some who are attacked: all that Spark is asked for."""
     folder = write_text(tmp_path / "events", dirty_rows(9, ids="text", times="seconds"), 3)
-    expected = local(folder, max_dirty_share=1.0, sample=12)
+    expected = local(folder, max_dirty_share=1.0, targets=12)
     monkeypatch.setattr(reading, "_PART_BYTES", (3000, 1 << 20))
     monkeypatch.setattr(encoding, "_IDS_PER_RANGE", 20)
-    job = Request(Source(folder, max_dirty_share=1.0), People(0, 12), run=Run(engine="spark", partitions=5))
+    job = Request(
+        Source(folder, max_dirty_share=1.0),
+        People(0),
+        attackers=Attackers(targets=12),
+        run=Run(engine="spark", partitions=5),
+    )
     found = ingest(spark, job)
     assert collected(found) == expected
     cluster.kill_worker()

@@ -185,7 +185,7 @@ def _assess(rng: random.Random) -> Case:
         command, codes = command + JUDGED, frozenset({0, 1, 2, 3})
     if rng.random() < 0.1:
         command += [
-            rng.choice(("--seed", "--threads", "--memory", "--sample", "--train-events", "--grid", "--preset")),
+            rng.choice(("--seed", "--threads", "--memory", "--targets", "--train-events", "--grid", "--preset")),
             rng.choice(OPTION_VALUES),
         ]
     return Case("assess", command, {name: data}, codes, rows)

@@ -28,6 +28,8 @@ def assessment(
     """So many people of 120; `share` of them are the most exposed."""
     document = real("--matcher", "visit", "--matcher", "bayes")
     document["users"] = people
+    for attack in document["attacks"]:
+        attack["users"] = attack["targets"] = people
     document["input"] |= {"source": "events.csv", "sha256": SHA, "users": 120, "dropped_users": 20, **(facts or {})}
     document["split"] |= split or {}
     document["headline"] |= {

@@ -272,7 +272,6 @@ def test_reports_of_a_mechanism():
             {"input": {"min_events": 20}},
             "Not the same choice of people: the least number of events of a person differs (input.min_events 10, now 20).",
         ),
-        ({"input": {"sampled_users": 50}}, "the number of people sampled differs"),
         (
             {"users": 150},
             "The number of people differs (100, now 150): for that reason alone it became harder to re-identify",

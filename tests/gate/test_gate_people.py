@@ -109,9 +109,9 @@ def test_a_tenth_needs_ten_times_as_many(attacks, inside):
             ("1,511 of 3,785 people were assessed; excluded: 2,274 with fewer than 10 events. Their risk is not covered."),
         ),
         (
-            47, {"dropped_users": 20, "sampled_users": 50}, {"dropped_users": 3},
-            ("47 of 120 people were assessed; excluded: 20 with fewer than 10 events; 50 not in the sample; 3 with nothing "
-            "to learn from or nothing to attack. Their risk is not covered."),
+            97, {"dropped_users": 20}, {"dropped_users": 3},
+            ("97 of 120 people were assessed; excluded: 20 with fewer than 10 events; 3 with nothing to learn from or "
+            "nothing to attack. Their risk is not covered."),
         ),
         (
             100, {"dropped_users": 7}, {},  # an account that does not add up is not repeated
@@ -123,3 +123,11 @@ def test_how_many_were_assessed(people, facts, split, statement):
     document = typed(assessment(people=people, facts=facts, split=split))
     assert assessed_statement(document) == statement
     assert statement in Gate(PROFILES["ema"]).judge(document).rests_on
+
+
+def test_who_was_attacked_is_said():
+    document = assessment(people=100)
+    for attack in document["attacks"]:
+        attack["targets"] = 40
+    said = assessed_statement(typed(document))
+    assert said.endswith("Their risk is not covered. 40 of them, drawn at random, were attacked among all.")

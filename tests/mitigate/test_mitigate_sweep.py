@@ -338,7 +338,7 @@ def test_it_shows_itself_in_a_notebook(habits: Sweep) -> None:
         ([Mitigation("category", "none")], {}, "All 480 events have no category; name another column"),
         ([Mitigation("thin", 0.5)], {"matchers": ["oracle"]}, "`matcher` must be one of markov"),
         ([Mitigation("thin", 0.5)], {"min_events": 1}, "`min_events` must be a whole number from 2"),
-        ([Mitigation("thin", 0.5)], {"sample": 1}, "`sample` must be a whole number from 2"),
+        ([Mitigation("thin", 0.5)], {"targets": 1}, "`targets` must be a whole number from 2"),
         ([Mitigation("thin", 0.5)], {"seed": -1}, "`seed` must be a whole number"),
         ([], {}, "No mitigation applies to these data; name one, such as `category=`"),
     ],
@@ -357,19 +357,21 @@ def test_times_that_only_number_the_rows_cannot_be_coarsened() -> None:
         sweep(table, [Mitigation("time_unit", "day")], **FEW)
 
 
-def test_a_sample_attacks_so_many_people() -> None:
-    found = sweep(own_items(), [Mitigation("category", "half"), Mitigation("thin", 0.5)], sample=17, **FEW)
-    assert (found.users, found.input.sampled_users) == (17, 17)
+def test_some_are_attacked_among_everybody() -> None:
+    found = sweep(own_items(), [Mitigation("category", "half"), Mitigation("thin", 0.5)], targets=17, **FEW)
+    everybody = sweep(own_items(), [Mitigation("category", "half"), Mitigation("thin", 0.5)], **FEW)
+    assert found.users == everybody.users > 17
     assert found.as_it_is.identification_error.value == 0.0
+    assert found.as_it_is.identification_error.high > everybody.as_it_is.identification_error.high
 
 
 @pytest.mark.skipif(not CHECK_INS.exists(), reason="the check-ins of New York are not there")
 def test_real_check_ins() -> None:
-    """Broader places name fewer of 400 people in New York."""
+    """Broader places name fewer of 400 people among all of New York."""
     mitigations = [Mitigation("category", "category"), Mitigation("top", 10), Mitigation("thin", 0.1)]
-    found = sweep(CHECK_INS, mitigations, user="user", item="venue", time="time", sample=400, **FEW)
-    assert found.users == 400
-    assert found.as_it_is.risk.low > 0.5
+    found = sweep(CHECK_INS, mitigations, user="user", item="venue", time="time", targets=400, **FEW)
+    assert found.users == 1511
+    assert found.as_it_is.risk.low > 0.4
     assert all(row.useful for row in found.rows)
     assert row_of(found, "top", 10).risk.high < row_of(found, "category", "category").risk.low
     assert row_of(found, "top", 10).cost.value > row_of(found, "category", "category").cost.value  # type: ignore[union-attr]

@@ -66,7 +66,7 @@ def test_a_small_example_by_hand():
     """
     counts = Counts.even(1000, 10, 10)
     grid = Grid((0, 400, 700, 1000), (0, 250, 500, 750, 1000))
-    plan = Plan(1000, ("visit",), True, (), False, False, grid)
+    plan = Plan(1000, 1000, ("visit",), True, (), False, False, grid)
     found = price(plan, Data(counts, 50, 6.0, 0.5), Machines(2, 2, 40e6, 1e6), rates=SMALL)
     assert found.attacks == (AttackSpec("visit"), AttackSpec("visit", shuffled=True))
     assert found.matched_pairs == pytest.approx(2 * 5_000 * 6 * 2)
@@ -243,7 +243,7 @@ def test_what_does_not_fit_is_said():
 EVEN = Counts.even(10, 1, 1)
 BAD: dict[str, tuple[Any, str]] = {
     "matcher": (
-        lambda: price(Plan(10, ("magic",), True, (), False, False, Grid((0, 10), (0, 10))), Data(EVEN, 5, 1.0), Machines()),
+        lambda: price(Plan(10, 10, ("magic",), True, (), False, False, Grid((0, 10), (0, 10))), Data(EVEN, 5, 1.0), Machines()),
         "`matcher` must be one of markov",
     ),
     "distinct": (lambda: Data(EVEN, 5, 1.0, 1.5), "`distinct` must be a share"),

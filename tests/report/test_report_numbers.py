@@ -17,7 +17,7 @@ CASES = {
     "FAIL": documents.full,
     "INCONCLUSIVE": lambda: documents.full("INCONCLUSIVE"),
     "declared": lambda: documents.full(profile="ema", attempt_probability=0.04),
-    "other attacks": lambda: real("--matcher", "visit", "--knowledge", "maximum", "--sample", "40", "--no-control"),
+    "other attacks": lambda: real("--matcher", "visit", "--knowledge", "maximum", "--targets", "40", "--no-control"),
 }
 CONSTANTS = {
     "95",  # the level of every interval

@@ -157,11 +157,14 @@ def test_who_was_assessed_and_who_was_not(words):
     assert "60 of 64 people were assessed. Excluded, and not covered: 4 with fewer than 5 events." in section(
         words, document, "people"
     )
-    document["input"] |= {"users": 90, "dropped_users": 10, "sampled_users": 62}
+    document["input"] |= {"users": 72, "dropped_users": 10}
     document["split"] |= {"dropped_users": 2}
-    assert "10 with fewer than 5 events; 2 with nothing to learn from or nothing to attack; all others outside a sample of 62." in section(words, document, "people")  # fmt: skip
+    assert "10 with fewer than 5 events; 2 with nothing to learn from or nothing to attack." in section(words, document, "people")  # fmt: skip
     document["input"]["users"] = None
     assert "60 people were assessed." in section(words, document, "people")
+    assert "attacked among all" not in section(words, document, "people")
+    document["attacks"][document["strongest"]]["targets"] = 40
+    assert "40 of them, drawn at random, were attacked among all." in section(words, document, "people")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from entropie.attack.features import length_histogram
 from entropie.data.split import Split
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.kernels.keyed import permuted_places
+from entropie.kernels.keyed import permuted_places, trace_hashes
 
 _ROUNDS = 8
 _LEAST_HALF_BITS = 4  # fewer bits would make few different permutations; small sizes walk a little longer instead
@@ -104,13 +104,7 @@ def content_hashes(
     kinds = (train_events.astype(np.uint64) << np.uint64(32)) + target_events.astype(np.uint64) + np.uint64(1)
     hashes = np.zeros(train.users, np.uint64)
     for traces, factor in ((train, 0x9E3779B97F4A7C15), (target, 0xC2B2AE3D27D4EB4F)):
-        lengths = np.diff(traces.offsets)
-        place = np.arange(traces.events) - np.repeat(traces.offsets[:-1], lengths)
-        words = kinds[traces.items] * np.uint64(factor)
-        words ^= words >> np.uint64(29)
-        words *= place.astype(np.uint64) * np.uint64(2) + np.uint64(1)
-        running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words)))
-        hashes = hashes * np.uint64(31) + running[traces.offsets[1:]] - running[traces.offsets[:-1]]
+        hashes = hashes * np.uint64(31) + trace_hashes(traces.offsets, traces.items, kinds, np.uint64(factor))
     return hashes
 
 

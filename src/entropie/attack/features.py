@@ -78,9 +78,9 @@ class Matching:
     """What a matcher makes of training and target traces.
 
     The score of user i for target j is the sum over common features of user weight times target weight, minus
-    target_size[j] * user_penalty[i] where a rank-one term is given. Row j of the targets is user j's. A matcher that
-    leaves out what no target has gives the `largest_weight` that any user may have, so that what is left out does not
-    matter to the unit of the sums.
+    target_size[j] * user_penalty[i] where a rank-one term is given. Row j of the targets is user owners[j]'s, or user
+    j's where `owners` is None. A matcher that leaves out what no target has gives the `largest_weight` that any user
+    may have, so that what is left out does not matter to the unit of the sums.
     """
 
     users: FeatureRows
@@ -88,27 +88,28 @@ class Matching:
     target_size: NDArray[np.float64] | None = None
     user_penalty: NDArray[np.float64] | None = None
     largest_weight: float = 0.0
+    owners: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        if self.users.rows != self.targets.rows:
-            raise InvalidInput(
-                f"Every user needs one target, got {self.users.rows} users and {self.targets.rows} targets."
-            )
+        owned = self.users.rows if self.owners is None else self.owners.size
+        if owned != self.targets.rows:
+            raise InvalidInput(f"Every target needs its user, got {owned} users and {self.targets.rows} targets.")
         if self.users.feature_count != self.targets.feature_count:
             raise InvalidInput("Users and targets must share one set of features.")
         if (self.target_size is None) != (self.user_penalty is None):
             raise InvalidInput("A rank-one term needs both `target_size` and `user_penalty`.")
-        for name in ("target_size", "user_penalty"):
+        for name, rows in (("target_size", self.targets), ("user_penalty", self.users)):
             term = getattr(self, name)
-            if term is not None and (term.size != self.users.rows or not np.isfinite(term).all()):
-                raise InvalidInput(f"Matching `{name}` must be one finite number per user.")
+            if term is not None and (term.size != rows.rows or not np.isfinite(term).all()):
+                raise InvalidInput(f"Matching `{name}` must be one finite number per row.")
         if not (np.isfinite(self.users.weights).all() and np.isfinite(self.targets.weights).all()):
             raise InvalidInput("Matching weights must be finite.")
 
     def exchanged(self, order: NDArray[np.int64]) -> Matching:
         """Give user i the target of user order[i]: a matcher makes of a target what it is, whosever it is."""
-        sizes = None if self.target_size is None else self.target_size[order]
-        return replace(self, targets=self.targets.take(order), target_size=sizes)
+        now_of = np.empty_like(order)
+        now_of[order] = np.arange(order.size)
+        return replace(self, owners=now_of if self.owners is None else now_of[self.owners])
 
 
 def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

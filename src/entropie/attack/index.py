@@ -202,16 +202,19 @@ def genuine_scores(
     penalty: NDArray[np.float64] | None,
     sizes: NDArray[np.float64] | None,
     units: Units,
+    owners: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """Score user j for target j in units, for every row j, exactly as all pairs are scored.
+    """Score user owners[j], or user j, for target j in units, for every row j, exactly as all pairs are scored.
 
     Features need not be in order within a row; rows where they ascend are joined without sorting.
     """
-    if users.rows != targets.rows:
-        raise InvalidInput(f"Every target needs its user's row, got {users.rows} users and {targets.rows} targets.")
+    owned = users.rows if owners is None else owners.size
+    if owned != targets.rows:
+        raise InvalidInput(f"Every target needs its user's row, got {owned} users and {targets.rows} targets.")
     scores: NDArray[np.int64] = row_scores(
         Rows(users.offsets, users.features, users.weights),
         Rows(targets.offsets, targets.features, targets.weights),
+        np.arange(users.rows) if owners is None else owners,
         np.empty(0) if penalty is None else penalty,
         np.empty(0) if sizes is None else sizes,
         units.scale,

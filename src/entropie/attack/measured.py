@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from entropie.attack.matchers import matcher
 from entropie.attack.scoring import AttackOutcome
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import attack_single
-from entropie.data.split import Knowledge
+from entropie.data.split import Knowledge, Split
 from entropie.data.traces import Traces
 from entropie.measures.best import BestAttack, strength
 from entropie.measures.intervals import REPLICATES, Interval, share_interval
@@ -94,9 +94,10 @@ def attack_outcome(name: str, train: Traces, target: Traces, run: Run = _RUN) ->
     return Models.of(name, train, target).attack(run)
 
 
-def measured_attack(name: str, train: Traces, target: Traces, run: Run = _RUN, stage: str = "") -> Measures:
-    """The same, and what it amounts to."""
-    outcome = Models.of(name, train, target).attack(run, stage=stage)
+def measured_attack(name: str, split: Split, run: Run = _RUN, stage: str = "") -> Measures:
+    """Attack those who are attacked, and say what it amounts to."""
+    train = split.train
+    outcome = Models.of(name, train, split.target, split.attacked).attack(run, stage=stage)
     return measure_outcome(outcome, users=train.users, seed=run.seed, replicates=run.replicates)
 
 
@@ -113,19 +114,23 @@ class Models:
     train: Traces
     target: Traces
     matching: Matching | None  # None: one event per target, where pairs need not be visited
+    atoms: NDArray[np.int64] | None = None  # frequent scores, where they are known
 
     @classmethod
-    def of(cls, name: str, train: Traces, target: Traces) -> Models:
-        """Build the models, unless there is a shorter way."""
+    def of(cls, name: str, train: Traces, target: Traces, attacked: NDArray[np.int64] | None = None) -> Models:
+        """Build the models for all targets, or those of the people `attacked`, unless there is a shorter way."""
         by = matcher(name)
-        single = by.first_by_visit and int(np.diff(target.offsets).max()) == 1
-        return cls(train, target, None if single else by(train, target))
+        if not (by.first_by_visit and int(np.diff(target.offsets).max()) == 1):
+            return cls(train, target, by(train, target, attacked))
+        if attacked is None:
+            return cls(train, target, None)
+        return cls(train, target, matcher("visit")(train, target, attacked), np.zeros(1, np.int64))
 
     def exchanged(self, order: NDArray[np.int64]) -> Models:
         """Give user i the target of user order[i]."""
         if self.matching is None:
             return Models(self.train, self.target.take(order), None)
-        return Models(self.train, self.target, self.matching.exchanged(order))
+        return replace(self, matching=self.matching.exchanged(order))
 
     def attack(self, run: Run, *, stage: str = "", pilot: NDArray[np.int64] | None = None) -> AttackOutcome:
         """Score all users for all targets; `pilot` is the order in which targets are tried beforehand."""
@@ -137,6 +142,7 @@ class Models:
             threads=run.threads,
             progress=lambda share: run.progress(stage, share),
             pilot=pilot,
+            atoms=self.atoms,
         )
 
 

@@ -8,9 +8,10 @@ of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,16 @@ from entropie.attack.features import ragged
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
-from entropie.kernels.points import count_holders, draw_places, held_by, query_hashes
+from entropie.kernels.points import (
+    count_holders,
+    draw_places,
+    drop_repeats,
+    held_by,
+    pack_people,
+    post_events,
+    query_hashes,
+    sort_runs,
+)
 from entropie.request import Run
 
 POINTS = (1, 2, 4, 8)
@@ -32,7 +42,8 @@ Resolution = Literal["second", "minute", "hour", "day", "none"]
 
 RESOLUTIONS: dict[Resolution, int | None] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "none": None}
 _ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max - 1)
-_BLOCK = 1_024
+_BLOCK = 4_096
+_RUN_EVENTS = 1 << 20
 _LEAST_QUERIES = 20_000
 _MOST_DRAWS = 10
 _RUN = Run()
@@ -72,64 +83,113 @@ class Queries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointIndex:
-    """Traces arranged to be asked who holds points: by person and by item, each in the order of time.
+    """Traces arranged to be asked who holds points: by person and by item, each event in 8 bytes.
 
-    A block of people has an index of its own; the numbers of holders add up over blocks.
+    A block of people has an index of its own; the numbers of holders add up over blocks. `own` are each person's events
+    as item << 32 | tick, `posted` each item's as tick << 32 | person, both ascending.
     """
 
     offsets: NDArray[np.int64]
-    own_items: NDArray[np.uint32]
-    own_times: NDArray[np.int64]
-    item_offsets: NDArray[np.int64]
-    posted_times: NDArray[np.int64]
-    posted_people: NDArray[np.uint32]
+    own: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    posted: NDArray[np.uint64]
+    clock: Clock
 
     @classmethod
-    def of(cls, traces: Traces, *, timed: bool = True) -> PointIndex:
-        """Arrange the traces; without times every person stands at an item once."""
-        lengths = np.diff(traces.offsets)
-        people = np.repeat(np.arange(traces.users, dtype=np.uint32), lengths)
-        times = traces.times if timed and traces.times is not None else np.zeros(traces.events, np.int64)
-        order = np.lexsort((times, traces.items, people))
-        people, items, times = people[order], traces.items[order], times[order]
-        if people.size:
-            new = (np.diff(people) != 0) | (np.diff(items) != 0) | (np.diff(times) != 0)
-            kept = np.concatenate(([True], new))
-            people, items, times = people[kept], items[kept], times[kept]
-        offsets = np.searchsorted(people, np.arange(traces.users + 1))
-        posted = np.lexsort((times, items))
-        item_offsets = np.zeros(traces.domain_size + 1, np.int64)
-        np.cumsum(np.bincount(items, minlength=traces.domain_size), out=item_offsets[1:])
-        return cls(offsets, items, times, item_offsets, times[posted], people[posted])
+    def of(cls, traces: Traces, threads: int | None = None) -> PointIndex:
+        """Arrange the traces; a person's events of the same item and time are one."""
+        times = np.empty(0, np.int64) if traces.times is None else traces.times
+        when = Clock.of(times)
+        own = np.empty(traces.events, np.uint64)
+        ticks, earliest = (times, when.earliest) if when.ticks is None else (when.of_events(times), 0)
+        _in_runs(traces.offsets, threads, partial(pack_people, traces.offsets, traces.items, ticks, earliest, own))
+        offsets = drop_repeats(traces.offsets, own)
+        own = own[: offsets[-1]]
+        starts, posted = post_events(offsets, own, traces.domain_size)
+        _in_runs(starts, threads, partial(sort_runs, starts, posted))
+        return cls(offsets, own, starts, posted, when)
 
     def holders(self, queries: Queries, threads: int | None = None) -> NDArray[np.int64]:
         """How many people hold all points of each query; the same query is answered once."""
+        return self.counted(queries, threads)[0]
+
+    def counted(self, queries: Queries, threads: int | None = None) -> tuple[NDArray[np.int64], int]:
+        """The same, and how many events of items were looked at."""
         first, again = _distinct(queries)
-        asked = queries if first.size == queries.count else queries.take(first)
+        asked = self._ticked(queries if first.size == queries.count else queries.take(first))
 
-        arrays: tuple[Any, ...] = (
-            self.offsets, self.own_items, self.own_times, self.item_offsets, self.posted_times, self.posted_people,
-        )  # fmt: skip
-
-        def answer(begin: int) -> NDArray[np.int64]:
+        def answer(begin: int) -> tuple[NDArray[np.int64], int]:
             part = asked.part(begin, min(begin + _BLOCK, asked.count))
-            answers: NDArray[np.int64] = count_holders(*arrays, *part.arrays)
-            return answers
+            counts, looked = count_holders(self.offsets, self.own, self.starts, self.posted, *part.arrays)
+            return counts, looked
 
         with ThreadPoolExecutor(core_count(threads)) as pool:
-            counts = list(pool.map(answer, range(0, asked.count, _BLOCK)))
-        return np.concatenate(counts)[again]
+            answers = list(pool.map(answer, range(0, asked.count, _BLOCK)))
+        return np.concatenate([counts for counts, _ in answers])[again], sum(looked for _, looked in answers)
 
     def held(self, queries: Queries, people: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether one person per query holds all its points."""
-        held: NDArray[np.bool_] = held_by(self.offsets, self.own_items, self.own_times, people, *queries.arrays)
+        held: NDArray[np.bool_] = held_by(self.offsets, self.own, people, *self._ticked(queries).arrays)
         return held
 
+    def _ticked(self, queries: Queries) -> Queries:
+        """The queries in the index's own time."""
+        return replace(queries, since=self.clock.since(queries.since), until=self.clock.until(queries.until))
 
-def drawn_points(traces: Traces, points: int, draws: int, seed: int) -> NDArray[np.int64]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clock:
+    """Times of events as ticks below 2^32: seconds since the earliest, or where they span more, numbers of times.
+
+    A point in time maps to a tick from -1 to 2^32, so that what begins after the last event, or ends before the first,
+    holds none.
+    """
+
+    earliest: int
+    latest: int
+    ticks: NDArray[np.int64] | None = None  # the times, rising, where they are numbered
+
+    @classmethod
+    def of(cls, times: NDArray[np.int64]) -> Clock:
+        """A clock for these times."""
+        if not times.size:
+            return cls(0, 0)
+        earliest, latest = int(times.min()), int(times.max())
+        return cls(earliest, latest, np.unique(times) if latest - earliest >= 2**32 else None)
+
+    def of_events(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Ticks of events."""
+        return times - self.earliest if self.ticks is None else np.searchsorted(self.ticks, times)
+
+    def since(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first tick that is not before each time."""
+        if self.ticks is None:
+            return np.clip(times, self.earliest, self.latest + 1) - self.earliest
+        return np.searchsorted(self.ticks, times)
+
+    def until(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The last tick that is not after each time."""
+        if self.ticks is None:
+            return np.clip(times, self.earliest - 1, self.latest) - self.earliest
+        return np.searchsorted(self.ticks, times, side="right") - 1
+
+
+def _in_runs(offsets: NDArray[np.int64], threads: int | None, work: Callable[[int, int], None]) -> None:
+    """Work on rows in runs of about `_RUN_EVENTS` events, side by side."""
+    cuts = np.searchsorted(offsets, np.arange(_RUN_EVENTS, int(offsets[-1]), _RUN_EVENTS))
+    bounds = np.unique(np.concatenate(([0], cuts, [offsets.size - 1])))
+    with ThreadPoolExecutor(core_count(threads)) as pool:
+        for _ in pool.map(work, bounds[:-1].tolist(), bounds[1:].tolist()):
+            pass
+
+
+def drawn_points(
+    traces: Traces, points: int, draws: int, seed: int, people: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """Numbers of events that attackers know, [person, draw, point]: distinct, in random order, -1 where none is left.
 
-    So the first p are p random events. They go by what people did, not by their names.
+    So the first p are p random events. They go by what people did, not by their names. `people` are all unless given;
+    who else is asked for changes nobody's points.
     """
     if points < 1 or draws < 1:
         raise InvalidParameter.of("points", "at least 1 point and 1 draw", (points, draws))
@@ -137,8 +197,9 @@ def drawn_points(traces: Traces, points: int, draws: int, seed: int) -> NDArray[
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     words = np.random.SeedSequence(seed).generate_state(draws, np.uint64)
-    drawn = np.stack([draw_places(lengths, number, points, word) for word in words], axis=1)
-    return np.where(drawn >= 0, drawn + traces.offsets[:-1, None, None], -1)
+    some = slice(None) if people is None else people
+    drawn = np.stack([draw_places(lengths[some], number[some], points, word) for word in words], axis=1)
+    return np.where(drawn >= 0, drawn + traces.offsets[:-1][some, None, None], -1)
 
 
 def queries_of(traces: Traces, events: NDArray[np.int64], resolution: Resolution) -> Queries:
@@ -222,7 +283,7 @@ def _distinct(queries: Queries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def point_attacks(traces: Traces, resolution: Resolution, run: Run = _RUN) -> Iterator[PointOutcome]:
     """Attack everybody with 1, 2, 4 and 8 random points, known to a resolution: the same points at every resolution."""
-    index = PointIndex.of(traces, timed=RESOLUTIONS[resolution] is not None)
+    index = PointIndex.of(traces, run.threads)
     draws = int(np.clip(_LEAST_QUERIES // max(1, traces.users), 1, _MOST_DRAWS))
     drawn = drawn_points(traces, POINTS[-1], draws, run.seed)
     order = _by_content(traces)

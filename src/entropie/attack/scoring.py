@@ -101,26 +101,27 @@ def prepare(
 ) -> tuple[Index, Targets]:
     """Build the index, arrange the targets and find the atoms: all that workers share.
 
-    The atoms come from a pilot run on the targets whose numbers stand first in `pilot`; without it what they hold
-    decides. `atoms`, keys that the law keeps exactly, are taken as given instead.
+    The atoms come from a pilot run on the targets whose numbers stand first in `pilot`, which has all people's; without
+    it what they hold decides. `atoms`, keys that the law keeps exactly, are taken as given instead.
     """
     if candidates < 1:
         raise InvalidParameter.of("candidates", "at least 1", candidates)
     users, wanted, sizes, penalty = matching.users, matching.targets, matching.target_size, matching.user_penalty
     extent = Extent.of_users(users, penalty).merge(Extent.of_targets(wanted, sizes))
     units = extent.merge(Extent(weight=matching.largest_weight)).units()
-    genuine = genuine_scores(users, wanted, penalty, sizes, units)
-    index, targets = build_index(users, wanted, units=units, genuine=genuine, penalty=penalty, sizes=sizes)
+    genuine = genuine_scores(users, wanted, penalty, sizes, units, matching.owners)
+    index, targets = build_index(
+        users, wanted, units=units, genuine=genuine, penalty=penalty, sizes=sizes, ids=matching.owners
+    )
     targets = arrange(index, targets)
     if atoms is not None:
         return replace(index, atoms=np.unique(atoms).astype(np.int64)), targets
     if not needs_atoms(index.user_count, targets.ids.size, max_values):
         return index, targets
-    some = pilot_size(index.user_count)
     if pilot is None:
-        rows = np.sort(np.argsort(targets.content(), kind="stable")[:some])
+        rows = np.sort(np.argsort(targets.content(), kind="stable")[: pilot_size(index.user_count)])
     else:
-        rows = np.flatnonzero(np.isin(targets.ids, pilot[:some]))
+        rows = np.flatnonzero(np.isin(targets.ids, pilot[: pilot_places(index.user_count, targets.ids.size)]))
     partial = score_block(index, targets.take(rows), candidates=1, max_values=PILOT_VALUES)
     return replace(index, atoms=atoms_of(units, partial)), targets
 
@@ -133,6 +134,11 @@ def needs_atoms(users: int, targets: int, max_values: int | None = None) -> bool
 def pilot_size(users: int) -> int:
     """Number of targets that a pilot run scores."""
     return int(np.clip(PILOT_VALUES // users, *_PILOT_TARGETS))
+
+
+def pilot_places(users: int, targets: int) -> int:
+    """How many people, in the order of content, a pilot looks among for targets, so that about `pilot_size` are."""
+    return -(-pilot_size(users) * users // targets)
 
 
 def atoms_of(units: Units, partial: Partial) -> NDArray[np.int64]:

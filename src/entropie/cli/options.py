@@ -90,13 +90,15 @@ class Command(click.Command):
                 formatter.write_dl(padded, col_max=widest, col_spacing=2)
 
 
-def options_of(*sections: type, without: tuple[str, ...] = ()) -> Callable[[AnyCommand], AnyCommand]:
-    """The options of these sections of a request; those not given come as None."""
+def options_of(
+    *sections: type, without: tuple[str, ...] = (), only: tuple[str, ...] = ()
+) -> Callable[[AnyCommand], AnyCommand]:
+    """The options of these sections of a request, all or some of them; those not given come as None."""
     options = [
         _declared(section, field)
         for section in sections
         for field in dataclasses.fields(section)
-        if option_of(field) is not None and field.name not in without
+        if option_of(field) is not None and field.name not in without and (not only or field.name in only)
     ]
 
     def decorate(command: AnyCommand) -> AnyCommand:

@@ -86,7 +86,7 @@ def _priced(chosen: Mapping[str, Any]) -> Price:
     if not on_cluster and not (executors is None and hours is None):
         raise InvalidParameter("Options --executors and --hours go with --engine spark, and only there.")
     request = _request(chosen, on_cluster)
-    data = _data(chosen, request.split)
+    data = _data(chosen, request)
     if not on_cluster:
         cores = request.run.threads or os.cpu_count() or 1
         here = Machines(1, cores, chosen.get("memory", machine_bytes()))
@@ -105,11 +105,11 @@ def _priced(chosen: Mapping[str, Any]) -> Price:
 def _request(chosen: Mapping[str, Any], on_cluster: bool) -> Request:
     """The job, without its events: attackers, split, and how it runs."""
     own = {"engine": "spark"} if on_cluster else {"threads": chosen.get("cores"), "memory": chosen.get("memory")}
-    mine = ("rule", "knowledge", "train_events", "target_events", "matchers", "known_events", "control")
+    mine = ("rule", "knowledge", "train_events", "target_events", "matchers", "known_events", "targets", "control")
     return Request.of(None, {**{name: chosen[name] for name in mine if name in chosen}, **own})
 
 
-def _data(chosen: Mapping[str, Any], split: SplitRule) -> Data:
+def _data(chosen: Mapping[str, Any], request: Request) -> Data:
     """The people and what they share, in numbers."""
     from entropie.errors import InvalidParameter
     from entropie.plan.sizes import DISTINCT_SHARE, ZIPF_EXPONENT, Data, even_counts, people_per_event
@@ -127,7 +127,8 @@ def _data(chosen: Mapping[str, Any], split: SplitRule) -> Data:
     if shared is None:
         exponent = ZIPF_EXPONENT if zipf is None else zipf
         shared = people_per_event(users, events, items, distinct=distinct, exponent=exponent)
-    return Data(even_counts(users, events, split), items, shared, distinct)
+    counts = even_counts(users, events, request.split, request.attackers.attacked(users))
+    return Data(counts, items, shared, distinct)
 
 
 def _events(users: int, events: int | None, events_per_user: float | None) -> int:
@@ -159,8 +160,9 @@ def plan_text(found: Price) -> str:
         if grid.cells > 1
         else "One block of people: everybody at once."
     )
+    drawn = f"; {counts.attacked:,} people are attacked among them" if counts.attacked < counts.people else ""
     lines = [
-        f"{counts.people:,} people, {found.data.events:,} events, {found.data.items:,} items",
+        f"{counts.people:,} people, {found.data.events:,} events, {found.data.items:,} items{drawn}",
         _attacks(found),
         "",
         output.paragraph(f"About {_hours(found.total_hours)} on {where}: {hours}."),

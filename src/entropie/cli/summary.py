@@ -87,7 +87,7 @@ def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
         lines.append(limited)
     if verdict["people_needed"] is not None:
         needed = plural(verdict["people_needed"], "person", "people")
-        drawn = "; leave out --sample" if result.input.get("sampled_users") else ""
+        drawn = "; attack more with --targets" if result.best.measures.targets < result.users else ""
         lines.append(f"About {needed} would be needed to tell{drawn}.")
     if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
         lines.append(f"Waived until {verdict['waiver']['expires']}.")
@@ -111,11 +111,9 @@ def _people(result: Assessment, name: str) -> list[str]:
     excluded += [f"{plural(rows, 'row')} ({reason})" for reason, rows in facts.get("dropped", {}).items() if rows]
     if excluded:
         lines.append(output.paragraph(f"Excluded: {'; '.join(excluded)}."))
-    if facts.get("sampled_users"):
-        drawn = f"Sample: {count(facts['sampled_users'])} of {count(facts['users'] - facts['dropped_users'])} people."
-        lines.append(
-            output.paragraph(f"{drawn} Fewer people are easier to tell apart: among all the risk may be lower.")
-        )
+    targets = result.best.measures.targets
+    if targets < result.users:
+        lines.append(output.paragraph(f"Attacked: {count(targets)} of them, drawn at random, each among all."))
     return [*lines, *_columns(facts)]
 
 

@@ -24,7 +24,7 @@ from entropie.cli.options import (
     verbose_option,
 )
 from entropie.mitigate.mitigation import KINDS, Mitigation, Values
-from entropie.request import People, Request, Run, Source
+from entropie.request import Attackers, People, Request, Run, Source
 from entropie.words import bits, count, interval, percent, plural
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 @click.command(cls=Command)
 @click.argument("events")
 @options_of(Source, People, without=("grid", "order"))
+@options_of(Attackers, only=("targets",))
 @mitigation_options
 @option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")
 @option("--lon", "longitude", metavar="C", group="Mitigation", help="Column that holds the longitude, for --grid.")
@@ -106,7 +107,7 @@ def sweep(
         with output.stages() as progress:
             request = Request.of(events, {**given(options), "progress": progress})
             tried = Options(chosen or None, latitude, longitude)
-            result = sweep_source(request.source, tried, request.people, run=request.run)
+            result = sweep_source(request.source, tried, request.people, request.attackers, request.run)
         result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))

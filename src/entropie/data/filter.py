@@ -1,9 +1,9 @@
-"""Which users and items stay: the active ones, or a sample that is the same everywhere."""
+"""Which users and items stay, and who is attacked: the active ones, or some drawn in the same way everywhere."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.request import Attackers
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,22 @@ def sample_users(
         assert count is not None
         if count < 1:
             raise InvalidParameter.of("count", "at least 1", count)
-        chosen = np.sort(np.argsort(hashes, kind="stable")[:count])
+        chosen = lowest(hashes, count)
     return _select(traces, chosen)
+
+
+def drawn_users(user_ids: Sequence[object], attackers: Attackers) -> NDArray[np.int64] | None:
+    """The people to attack, ascending: those whose ids have the lowest hashes; None where everybody is attacked.
+
+    Equal hashes go by the order of people, which is that of their ids.
+    """
+    count = attackers.attacked(len(user_ids))
+    return None if count == len(user_ids) else lowest(user_hashes(user_ids), count)
+
+
+def lowest(hashes: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
+    """The places of the lowest hashes, ascending; equal ones by place."""
+    return np.sort(np.argsort(hashes, kind="stable")[:count])
 
 
 def keep_used_items(traces: Traces) -> Selection:

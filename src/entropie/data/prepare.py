@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from entropie.data.events import Events, IngestReport, read_events
-from entropie.data.filter import keep_active_users, sample_users
+from entropie.data.filter import drawn_users, keep_active_users
 from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, option
@@ -35,17 +35,18 @@ class Prepared:
 
 
 def prepare(request: Request) -> Prepared:
-    """Read, filter, sample and split as the request says."""
+    """Read, filter, split, and draw whom to attack, as the request says."""
     run = replace(request.run, progress=under(request.run.progress, "reading"))
     chosen, facts = selected(read_events(request.source, run), request.people)
     check_items(chosen.traces.domain_size, chosen.report, request.verdict)
     if request.source.name is not None:
         facts["source"] = request.source.name
-    return Prepared(chosen.traces, split_traces(chosen.traces, request.split), chosen.item_ids, facts)
+    drawn = drawn_users(chosen.user_ids, request.attackers)
+    return Prepared(chosen.traces, split_traces(chosen.traces, request.split, drawn), chosen.item_ids, facts)
 
 
 def selected(read: Events, people: People) -> tuple[Events, dict[str, Any]]:
-    """The people to attack, and the account of what was read and excluded."""
+    """The people assessed, and the account of what was read and excluded."""
     selection = keep_active_users(read.traces, people.min_events)
     facts = {
         **read.report.as_dict(),
@@ -53,11 +54,7 @@ def selected(read: Events, people: People) -> tuple[Events, dict[str, Any]]:
         "dropped_users": selection.dropped_users,
         "dropped_events": selection.dropped_events,
     }
-    chosen = read.select(selection)
-    if people.sample is None or people.sample >= chosen.traces.users:
-        return chosen, facts
-    chosen = chosen.select(sample_users(chosen.traces, chosen.user_ids, count=people.sample))
-    return chosen, {**facts, "sampled_users": chosen.traces.users}
+    return read.select(selection), facts
 
 
 def check_items(items: int, read: IngestReport, limits: Limits) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,23 +20,35 @@ _HALVES = SplitRule()
 class Split:
     """Training and target events of the same users: target i is of the user whose training is train i.
 
-    Users without a training or without a target event are in neither; `dropped_users` counts them.
+    Users without a training or without a target event are in neither; `dropped_users` counts them. `attacked` are the
+    rows of those who are attacked, ascending; None: everybody.
     """
 
     train: Traces
     target: Traces
     users: NDArray[np.int64]  # code of each user in the traces that were split
     dropped_users: int
+    attacked: NDArray[np.int64] | None = None
+
+    @property
+    def targets(self) -> int:
+        """How many people are attacked."""
+        return self.users.size if self.attacked is None else self.attacked.size
 
 
-def split_traces(traces: Traces, rule: SplitRule = _HALVES) -> Split:
+def split_traces(traces: Traces, rule: SplitRule = _HALVES, drawn: NDArray[np.int64] | None = None) -> Split:
     """Split as an attack asks: rule, knowledge, and how many first events of target and training are used.
+
+    `drawn` are the users who are attacked, everybody unless given.
 
     Rule `halves`: target X = second half of the trace. Rule `history` (the paper's rating history): X = the
     whole trace. `target_events` cuts X to its first events. Maximum knowledge trains on X itself; partial on
     the first half, or under `history` on the first events of X, 1 to 5 of them in the paper.
     """
-    return _aligned(*halves_of(traces, rule))
+    split = _aligned(*halves_of(traces, rule))
+    if drawn is None:
+        return split
+    return replace(split, attacked=np.flatnonzero(np.isin(split.users, drawn, assume_unique=True)))
 
 
 def halves_of(traces: Traces, rule: SplitRule = _HALVES) -> tuple[Traces, Traces]:

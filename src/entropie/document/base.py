@@ -66,7 +66,6 @@ class Input(Struct, frozen=True, omit_defaults=True):
     min_events: Count | None = None
     dropped_users: Count = 0
     dropped_events: Count = 0
-    sampled_users: Count | None = None
     obfuscated: Annotated[bool, Meta(description="The rows are reports of a mechanism.")] = False
 
 

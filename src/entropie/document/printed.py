@@ -143,6 +143,7 @@ class Planned(Part, frozen=True):
 
     schema: Literal["entropie.plan/1"]
     users: Annotated[int, Meta(ge=2)]
+    targets: Annotated[int, Meta(ge=2, description="People attacked.")]
     events: Annotated[int, Meta(ge=4)]
     items: AtLeastOne
     matchers: Annotated[list[str], Meta(min_length=1)]

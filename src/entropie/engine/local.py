@@ -20,7 +20,7 @@ from entropie.attack.keyed import KeyedRows
 from entropie.attack.matchers import Matcher, Population, matcher
 from entropie.attack.measured import Models, measure_outcome
 from entropie.attack.partial import Partial, merge_users
-from entropie.attack.scoring import AttackOutcome, core_count, law_size, needs_atoms, pilot_size
+from entropie.attack.scoring import AttackOutcome, core_count, law_size, needs_atoms, pilot_places
 from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.data.split import Split, first_events
 from entropie.data.traces import Traces
@@ -89,11 +89,11 @@ class LocalEngine:
         return self.split.target if training == "target" else first_events(self.split.train, training)
 
     def _models(self, plan: Plan, spec: AttackSpec) -> Models | ModelsInBlocks:
-        train, target, by = self._training(spec.training), self.split.target, matcher(spec.matcher)
+        by, split = matcher(spec.matcher), replace(self.split, train=self._training(spec.training))
         if plan.grid.cells == 1 or (plan.single and by.first_by_visit):
-            return Models.of(spec.matcher, train, target)
-        bounds = [np.searchsorted(self.split.users, cut) for cut in (plan.grid.users, plan.grid.targets)]
-        return ModelsInBlocks.of(by, train, target, Grid.of(*bounds))
+            return Models.of(spec.matcher, split.train, split.target, split.attacked)
+        bounds = [np.searchsorted(split.users, cut) for cut in (plan.grid.users, plan.grid.targets)]
+        return ModelsInBlocks.of(by, split, Grid.of(*bounds))
 
     def _outcome(self, models: Models | ModelsInBlocks, spec: AttackSpec) -> AttackOutcome:
         pilot = self.order
@@ -110,7 +110,7 @@ class LocalEngine:
 class ModelsInBlocks:
     """A matcher's work on people in blocks: rows of users are made when they are needed, those of targets are kept.
 
-    People are numbered by their place, and `grid` cuts these numbers.
+    People are numbered by their place, and `grid` cuts these numbers. Row r of the targets is of person owners[r].
     """
 
     by: Matcher
@@ -119,32 +119,42 @@ class ModelsInBlocks:
     grid: Grid
     units: Units
     targets: KeyedRows
+    owners: NDArray[np.int64]
 
     @classmethod
-    def of(cls, by: Matcher, train: Traces, target: Traces, grid: Grid) -> ModelsInBlocks:
+    def of(cls, by: Matcher, split: Split, grid: Grid) -> ModelsInBlocks:
         """Learn what is known of everybody, and how large scores may be."""
+        train, target = split.train, split.target
         population = by.population(train, target)
+        owners = np.arange(train.users) if split.attacked is None else split.attacked
         extent, parts = Extent(), []
         for begin, end in itertools.pairwise(grid.users):
-            people = np.arange(begin, end)
-            parts.append(by.target_keys(*_dense(target.take(people), population)))
-            extent = extent.merge(extent_of(by, by.user_keys(*_dense(train.take(people), population)), parts[-1]))
-        return cls(by, train, population, grid, extent.units(), KeyedRows.concat(parts))
+            asked = owners[slice(*np.searchsorted(owners, (begin, end)))]
+            parts.append(by.target_keys(*_dense(target.take(asked), population)))
+            users = by.user_keys(*_dense(train.take(np.arange(begin, end)), population))
+            extent = extent.merge(extent_of(by, users, parts[-1]))
+        return cls(by, train, population, grid, extent.units(), KeyedRows.concat(parts), owners)
 
     def exchanged(self, order: NDArray[np.int64]) -> ModelsInBlocks:
         """Give user i the target of user order[i]."""
-        return replace(self, targets=self.targets.take(order))
+        now_of = np.empty_like(order)
+        now_of[order] = np.arange(order.size)
+        owners = now_of[self.owners]
+        by_owner = np.argsort(owners)
+        return replace(self, targets=self.targets.take(by_owner), owners=owners[by_owner])
 
     def attack(self, run: Run, *, stage: str = "", pilot: NDArray[np.int64]) -> AttackOutcome:
         """Score all users for all targets; `pilot` is the order in which targets are tried beforehand."""
         run.progress(stage, 0.0)
-        everybody, blocks = self.targets.rows, self.grid.user_blocks
+        everybody, attacked, blocks = self.train.users, self.targets.rows, self.grid.user_blocks
         genuine, values, scale = self._genuine(), law_size(everybody), Scale.plain(self.units)
-        if needs_atoms(everybody, everybody):
-            first = self._asked(np.sort(pilot[: pilot_size(everybody)]), genuine)
+        if needs_atoms(everybody, attacked):
+            among = np.isin(self.owners, pilot[: pilot_places(everybody, attacked)])
+            first = self._asked(np.flatnonzero(among), genuine)
             tried = [pilot_cell(self._users(block), first, self.units) for block in range(blocks)]
             scale = scale_of(self.units, tried, values)
-        asked = [self._asked(np.arange(*ends), genuine) for ends in itertools.pairwise(self.grid.targets)]
+        rows = (np.arange(*ends) for ends in itertools.pairwise(np.searchsorted(self.owners, self.grid.targets)))
+        asked = [self._asked(mine, genuine) for mine in rows if mine.size]
         held: list[list[Partial]] = [[] for _ in asked]
         for block in range(blocks):
             users = self._users(block)
@@ -155,17 +165,19 @@ class ModelsInBlocks:
         return outcome(scale, [result for (result,) in held])
 
     def _genuine(self) -> NDArray[np.int64]:
-        everybody = map(self._users, range(self.grid.user_blocks))
-        return np.concatenate(
-            [own_scores(users.rows, self.targets.take(users.people), self.units) for users in everybody]
-        )
+        scores = []
+        for users in map(self._users, range(self.grid.user_blocks)):
+            begin, end = np.searchsorted(self.owners, (users.people[0], users.people[-1] + 1))
+            own = users.rows.take(self.owners[begin:end] - users.people[0])
+            scores.append(own_scores(own, self.targets.take(np.arange(begin, end)), self.units))
+        return np.concatenate(scores)
 
     def _users(self, block: int) -> Known:
         people = np.arange(self.grid.users[block], self.grid.users[block + 1])
         return Known(people, self.by.user_keys(*_dense(self.train.take(people), self.population)))
 
-    def _asked(self, people: NDArray[np.int64], genuine: NDArray[np.int64]) -> Asked:
-        return Asked(people, genuine[people], self.targets.take(people))
+    def _asked(self, rows: NDArray[np.int64], genuine: NDArray[np.int64]) -> Asked:
+        return Asked(self.owners[rows], genuine[rows], self.targets.take(rows))
 
 
 def _dense(traces: Traces, population: Population) -> tuple[Traces, NDArray[np.uint32], Population]:

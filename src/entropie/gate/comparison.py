@@ -193,7 +193,6 @@ _SPLIT = {
 }
 _INPUT = {
     "min_events": "the least number of events of a person",
-    "sampled_users": "the number of people sampled",
 }
 _MECHANISM = "the attack does not know the mechanism and understates the risk; see `entropie guarantee`"
 

@@ -17,24 +17,26 @@ MOST_PEOPLE = 10**9
 def assessed_statement(document: Document) -> str:
     """How many of how many people were assessed, and why the others were excluded."""
     people, total = document.users, document.input.users
+    targets = document.best.targets
+    drawn = f" {count(targets)} of them, drawn at random, were attacked among all." if targets < people else ""
     if total is None or total < people:
-        return f"{plural(people, 'person was', 'people were')} assessed."
+        return f"{plural(people, 'person was', 'people were')} assessed.{drawn}"
     if total == people:
-        return f"All {count(people)} people in the data were assessed."
+        return f"All {count(people)} people in the data were assessed.{drawn}"
     excluded = _excluded(document, total)
     shown = "; ".join(f"{count(number)} {reason}" for reason, number in excluded.items())
     if sum(excluded.values()) != total - people:
         shown = count(total - people)  # an account that does not add up is not repeated
-    return f"{count(people)} of {count(total)} people were assessed; excluded: {shown}. Their risk is not covered."
+    return (
+        f"{count(people)} of {count(total)} people were assessed; excluded: {shown}. Their risk is not covered.{drawn}"
+    )
 
 
 def _excluded(document: Document, total: int) -> dict[str, int]:
     """How many people each reason kept from being attacked."""
     facts = document.input
-    sampled = facts.sampled_users
     counts = {
         f"with fewer than {facts.min_events} events": facts.dropped_users,
-        "not in the sample": 0 if sampled is None else total - facts.dropped_users - sampled,
         "with nothing to learn from or nothing to attack": document.split.dropped_users,
     }
     return {reason: number for reason, number in counts.items() if number}

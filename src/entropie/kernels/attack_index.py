@@ -127,15 +127,20 @@ def _in_order(rows: Rows, row: int) -> tuple[NDArray[np.uint32], NDArray[np.floa
 
 @njit(nogil=True, cache=True)
 def row_scores(
-    users: Rows, targets: Rows, penalty: NDArray[np.float64], sizes: NDArray[np.float64], scale: float
+    users: Rows,
+    targets: Rows,
+    owners: NDArray[np.int64],
+    penalty: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    scale: float,
 ) -> NDArray[np.int64]:
-    """Score row j of the users for row j of the targets in units of 1/scale, rounded as the scorer rounds.
+    """Score row owners[j] of the users for row j of the targets in units of 1/scale, rounded as the scorer rounds.
 
     The features of a row may stand in any order; rows that ascend need no sorting.
     """
     scores = np.zeros(targets.offsets.shape[0] - 1, np.int64)
     for row in range(scores.shape[0]):
-        has, gains = _in_order(users, row)
+        has, gains = _in_order(users, owners[row])
         asked, times = _in_order(targets, row)
         total = np.int64(0)
         place = 0
@@ -147,7 +152,7 @@ def row_scores(
             if has[place] == asked[step]:
                 total += _part(times[step], np.int64(np.rint(gains[place] * scale)))
         if sizes.shape[0] > 0:
-            total -= np.int64(np.rint(sizes[row] * penalty[row] * scale))
+            total -= np.int64(np.rint(sizes[row] * penalty[owners[row]] * scale))
         scores[row] = total
     return scores
 

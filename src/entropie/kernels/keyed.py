@@ -15,10 +15,13 @@ __all__ = [
     "mixed",
     "number_rows",
     "permuted_places",
+    "trace_hashes",
 ]
 
 _U1 = np.uint64(1)
+_U2 = np.uint64(2)
 _U27 = np.uint64(27)
+_U29 = np.uint64(29)
 _U30 = np.uint64(30)
 _U31 = np.uint64(31)
 _U32 = np.uint64(32)
@@ -192,3 +195,19 @@ def permuted_places(
                 break
         out[place] = np.int64(value)
     return out
+
+
+@njit(nogil=True, cache=True)
+def trace_hashes(
+    offsets: NDArray[np.int64], items: NDArray[np.uint32], kinds: NDArray[np.uint64], factor: np.uint64
+) -> NDArray[np.uint64]:
+    """Hash each trace by the kinds of its items, one after the other."""
+    hashes = np.zeros(offsets.shape[0] - 1, np.uint64)
+    for row in range(hashes.shape[0]):
+        odd = _U1
+        for place in range(offsets[row], offsets[row + 1]):
+            word = kinds[items[place]] * factor
+            word ^= word >> _U29
+            hashes[row] += word * odd
+            odd += _U2
+    return hashes

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 
 from entropie.kernels.keyed import mixed
 
-__all__ = ["count_holders", "draw_places", "held_by", "query_hashes"]
+__all__ = [
+    "count_holders",
+    "draw_places",
+    "drop_repeats",
+    "held_by",
+    "pack_people",
+    "post_events",
+    "query_hashes",
+    "sort_runs",
+]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _U32 = np.uint64(32)
@@ -45,10 +54,78 @@ def draw_places(
 
 
 @njit(nogil=True, cache=True)
-def _first_at_least(times: NDArray[np.int64], low: int, high: int, wanted: int) -> int:
+def pack_people(
+    offsets: NDArray[np.int64],
+    items: NDArray[np.uint32],
+    ticks: NDArray[np.int64],
+    earliest: int,
+    own: NDArray[np.uint64],
+    first: int,
+    last: int,
+) -> None:
+    """Write the events of people first..last-1 as item << 32 | ticks since the earliest, and sort each person's.
+
+    `ticks` may be empty.
+    """
+    timed = ticks.shape[0] > 0
+    for person in range(first, last):
+        low, high = offsets[person], offsets[person + 1]
+        for event in range(low, high):
+            own[event] = np.uint64(items[event]) << _U32
+            if timed:
+                own[event] |= np.uint64(ticks[event] - earliest)
+        if high - low > 1:
+            own[low:high].sort()
+
+
+@njit(nogil=True, cache=True)
+def drop_repeats(offsets: NDArray[np.int64], own: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Keep one of equal events of a person, moving the others up in place; returns the new offsets."""
+    kept = np.zeros_like(offsets)
+    place = 0
+    for person in range(offsets.shape[0] - 1):
+        for event in range(offsets[person], offsets[person + 1]):
+            if event == offsets[person] or own[event] != own[place - 1]:
+                own[place] = own[event]
+                place += 1
+        kept[person + 1] = place
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def post_events(
+    offsets: NDArray[np.int64], own: NDArray[np.uint64], domain: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Deal events to their items as ticks << 32 | person: where each item's begin, and the events, not yet in order."""
+    starts = np.zeros(domain + 1, np.int64)
+    for event in range(own.shape[0]):
+        starts[np.int64(own[event] >> _U32) + 1] += 1
+    for item in range(domain):
+        starts[item + 1] += starts[item]
+    cursor = starts[:-1].copy()
+    posted = np.empty(own.shape[0], np.uint64)
+    for person in range(offsets.shape[0] - 1):
+        for event in range(offsets[person], offsets[person + 1]):
+            item = int(own[event] >> _U32)
+            posted[cursor[item]] = (own[event] << _U32) | np.uint64(person)
+            cursor[item] += 1
+    return starts, posted
+
+
+@njit(nogil=True, cache=True)
+def sort_runs(starts: NDArray[np.int64], words: NDArray[np.uint64], first: int, last: int) -> None:
+    """Sort the words of runs first..last-1, each by itself."""
+    for run in range(first, last):
+        if starts[run + 1] - starts[run] > 1:
+            words[starts[run] : starts[run + 1]].sort()
+
+
+@njit(nogil=True, cache=True)
+def _first_at_least(words: NDArray[np.uint64], low: int, high: int, wanted: int) -> int:
+    """The first place from low to below high whose upper half reaches `wanted`."""
     while low < high:
         middle = (low + high) // 2
-        if times[middle] < wanted:
+        if np.int64(words[middle] >> _U32) < wanted:
             low = middle + 1
         else:
             high = middle
@@ -57,29 +134,27 @@ def _first_at_least(times: NDArray[np.int64], low: int, high: int, wanted: int) 
 
 @njit(nogil=True, cache=True)
 def _holds_all(
-    begin: int,
-    end: int,
-    own_items: NDArray[np.uint32],
-    own_times: NDArray[np.int64],
+    own: NDArray[np.uint64],
     items: NDArray[np.uint32],
     since: NDArray[np.int64],
     until: NDArray[np.int64],
     skipped: int,
 ) -> bool:
-    """Whether a trace (events begin..end-1 by item, then time) has every point but the skipped one."""
+    """Whether a person's events have every point but the skipped one."""
     for point in range(items.shape[0]):
         if point == skipped:
             continue
-        low, high = begin, end
+        if since[point] > until[point]:
+            return False
+        least = (np.uint64(items[point]) << _U32) | np.uint64(since[point])
+        low, high = 0, own.shape[0]
         while low < high:
             middle = (low + high) // 2
-            if own_items[middle] < items[point] or (
-                own_items[middle] == items[point] and own_times[middle] < since[point]
-            ):
+            if own[middle] < least:
                 low = middle + 1
             else:
                 high = middle
-        if low == end or own_items[low] != items[point] or own_times[low] > until[point]:
+        if low == own.shape[0] or own[low] > (np.uint64(items[point]) << _U32) | np.uint64(until[point]):
             return False
     return True
 
@@ -87,56 +162,52 @@ def _holds_all(
 @njit(nogil=True, cache=True)
 def count_holders(
     offsets: NDArray[np.int64],
-    own_items: NDArray[np.uint32],
-    own_times: NDArray[np.int64],
-    item_offsets: NDArray[np.int64],
-    posted_times: NDArray[np.int64],
-    posted_people: NDArray[np.uint32],
+    own: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    posted: NDArray[np.uint64],
     query_offsets: NDArray[np.int64],
     items: NDArray[np.uint32],
     since: NDArray[np.int64],
     until: NDArray[np.int64],
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], int]:
     """Count the people whose events include, for each point of a query, one at its item from `since` to `until`.
 
-    Events of a person and of an item stand by time; people of events at the same time and item may repeat.
+    Times are ticks; a point whose `since` is above its `until` is held by nobody. Returns the counts and how many
+    events of items were looked at, which are those of the rarest point of each query.
     """
     queries = query_offsets.shape[0] - 1
     counts = np.zeros(queries, np.int64)
-    seen = np.full(offsets.shape[0] - 1, -1, np.int64)
+    seen = np.full(offsets.shape[0] - 1, -1, np.int32)
+    looked = 0
     for query in range(queries):
         first, last = query_offsets[query], query_offsets[query + 1]
         shortest, begin, end = -1, 0, 0
         for point in range(first, last):
             item = items[point]
-            low = _first_at_least(posted_times, item_offsets[item], item_offsets[item + 1], since[point])
-            high = _first_at_least(posted_times, low, item_offsets[item + 1], until[point] + 1)
+            low = _first_at_least(posted, starts[item], starts[item + 1], since[point])
+            high = _first_at_least(posted, low, starts[item + 1], until[point] + 1)
             if shortest < 0 or high - low < end - begin:
                 shortest, begin, end = point, low, high
+        looked += end - begin
         for place in range(begin, end):
-            person = posted_people[place]
+            person = np.int64(posted[place] & _LOW)
             if seen[person] == query:
                 continue
             seen[person] = query
-            if _holds_all(
-                offsets[person],
-                offsets[person + 1],
-                own_items,
-                own_times,
+            counts[query] += _holds_all(
+                own[offsets[person] : offsets[person + 1]],
                 items[first:last],
                 since[first:last],
                 until[first:last],
                 shortest - first,
-            ):
-                counts[query] += 1
-    return counts
+            )
+    return counts, looked
 
 
 @njit(nogil=True, cache=True)
 def held_by(
     offsets: NDArray[np.int64],
-    own_items: NDArray[np.uint32],
-    own_times: NDArray[np.int64],
+    own: NDArray[np.uint64],
     people: NDArray[np.int64],
     query_offsets: NDArray[np.int64],
     items: NDArray[np.uint32],
@@ -147,10 +218,8 @@ def held_by(
     held = np.empty(people.shape[0], np.bool_)
     for query in range(people.shape[0]):
         first, last = query_offsets[query], query_offsets[query + 1]
-        begin, end = offsets[people[query]], offsets[people[query] + 1]
-        held[query] = _holds_all(
-            begin, end, own_items, own_times, items[first:last], since[first:last], until[first:last], -1
-        )
+        mine = own[offsets[people[query]] : offsets[people[query] + 1]]
+        held[query] = _holds_all(mine, items[first:last], since[first:last], until[first:last], -1)
     return held
 
 

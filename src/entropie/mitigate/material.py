@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +63,7 @@ class Material:
 
     def recoded(self, coarse: Traces, note: str | None = None) -> Released:
         """All events with coarser items, known and released."""
-        split = split_traces(coarse)
+        split = replace(split_traces(coarse), attacked=self.split.attacked)
         return Released(split, information_lost(self.split.target.items, split.target.items), note)
 
     def labelled(self, labels: NDArray[np.int64], missing: str) -> Released:
@@ -87,7 +87,7 @@ class Material:
         empty = int(np.count_nonzero(np.diff(target.offsets) == 0))
         have = "has" if empty == 1 else "have"
         note = f"{words.plural(empty, 'person', 'people')} {have} no event left." if empty else None
-        return Released(Split(train, target, self.split.users, 0), lost, note)
+        return Released(Split(train, target, self.split.users, 0, self.split.attacked), lost, note)
 
 
 def information_lost(before: NDArray[np.generic], after: NDArray[np.generic]) -> float:

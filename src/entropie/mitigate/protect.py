@@ -73,7 +73,7 @@ def protect(
     min_rating: float | None = None,
     grid: str | None = None,
     min_events: int = 10,
-    sample: int | None = None,
+    targets: int | str | None = None,
     max_dirty_share: float = 0.01,
     matchers: Sequence[str] | None = None,
     reports_per_user: int = 1,
@@ -93,7 +93,7 @@ def protect(
         events,
         {
             "user": user, "item": item, "time": time, "rating": rating, "preset": preset, "min_rating": min_rating,
-            "grid": grid, "min_events": min_events, "sample": sample, "max_dirty_share": max_dirty_share,
+            "grid": grid, "min_events": min_events, "targets": targets, "max_dirty_share": max_dirty_share,
             "matchers": matchers, "seed": seed, "threads": threads, "memory": memory, "progress": progress,
         },
     )  # fmt: skip
@@ -104,9 +104,8 @@ def protect_request(request: Request, wanted: Wanted) -> Protection:
     """The same for a request: read, split, attack as it is, protect."""
     names = matchers_of(request.attackers)
     prepared, run = prepare(request), request.run
-    train, target = prepared.split.train, prepared.split.target
     foretell_matchers(names, prepared.split, run)
-    attacks = {name: measured_attack(name, train, target, run, f"attacking: {name}") for name in names}
+    attacks = {name: measured_attack(name, prepared.split, run, f"attacking: {name}") for name in names}
     best = BestAttack.of(attacks)
     before = figure(best.matcher, best.error, best.measures.pse)
     return protect_split(prepared.traces, prepared.split, wanted, run, before)

@@ -16,7 +16,7 @@ from entropie.attack.chance import by_content
 from entropie.attack.measured import measured_attack
 from entropie.attack.single import pie_bits
 from entropie.data.event_columns import EventColumns, event_numbers, read_event_columns
-from entropie.data.filter import keep_active_users, sample_users
+from entropie.data.filter import drawn_users, keep_active_users
 from entropie.data.split import Split, split_traces
 from entropie.document.base import Input, Provenance
 from entropie.document.measured import ScoreBits, ShareInterval
@@ -92,7 +92,7 @@ def sweep(
     latitude: str | None = None,
     longitude: str | None = None,
     min_events: int = 10,
-    sample: int | None = None,
+    targets: int | str | None = None,
     max_dirty_share: float = 0.01,
     matchers: Sequence[str] | None = None,
     seed: int = 0,
@@ -111,7 +111,7 @@ def sweep(
         events,
         {
             "user": user, "item": item, "time": time, "rating": rating, "preset": preset, "min_rating": min_rating,
-            "min_events": min_events, "sample": sample, "max_dirty_share": max_dirty_share, "matchers": matchers,
+            "min_events": min_events, "targets": targets, "max_dirty_share": max_dirty_share, "matchers": matchers,
             "seed": seed, "replicates": replicates, "threads": threads, "memory": memory, "progress": progress,
         },
     )  # fmt: skip
@@ -136,7 +136,7 @@ def sweep_source(
     names = matchers_of(attackers)
     run = replace(run, replicates=min(run.replicates, REPLICATES))
     read = read_event_columns(source, options.columns, replace(run, progress=under(run.progress, "reading")))
-    material, facts = _selected(read, people, options.coordinates, run.seed)
+    material, facts = _selected(read, people, attackers, options.coordinates, run.seed)
     del read
     chosen = default_mitigations(material) if options.mitigations is None else options.mitigations
     if not chosen:
@@ -219,7 +219,7 @@ class _Search:
     def _attacked(self, split: Split, names: Sequence[str]) -> SweepRow:
         """Attack what is released with these matchers."""
         quiet, released = replace(self.run, progress=silent), split.target
-        attacks = {name: measured_attack(name, split.train, released, quiet) for name in names}
+        attacks = {name: measured_attack(name, split, quiet) for name in names}
         best = BestAttack.of(attacks, tried=len(self.names))
         return SweepRow(
             mitigation=None,
@@ -249,9 +249,9 @@ def _order(row: SweepRow) -> tuple[bool, float, float]:
 
 
 def _selected(
-    read: EventColumns, people: People, coordinates: tuple[str, str] | None, seed: int
+    read: EventColumns, people: People, attackers: Attackers, coordinates: tuple[str, str] | None, seed: int
 ) -> tuple[Material, dict[str, Any]]:
-    """The people to attack, their columns, and the account of what was read and excluded."""
+    """The people assessed, their columns, and the account of what was read and excluded."""
     least = checks.whole_number("min_events", people.min_events, at_least=2)
     events = read.events
     active = keep_active_users(events.traces, least)
@@ -261,16 +261,10 @@ def _selected(
         "dropped_users": active.dropped_users,
         "dropped_events": active.dropped_events,
     }
-    users = active.users
     chosen = events.select(active)
-    if people.sample is not None and people.sample < chosen.traces.users:
-        part = sample_users(chosen.traces, chosen.user_ids, count=people.sample)
-        users = users[part.users]
-        chosen = chosen.select(part)
-        facts["sampled_users"] = chosen.traces.users
-    places = event_numbers(events.traces, users)
+    places = event_numbers(events.traces, active.users)
     columns = {name: values.take(places) for name, values in read.columns.items()}
-    split = split_traces(chosen.traces)
+    split = split_traces(chosen.traces, drawn=drawn_users(chosen.user_ids, attackers))
     return Material(chosen.traces, split, chosen.item_ids, columns, coordinates, _keys(split), seed), facts
 
 

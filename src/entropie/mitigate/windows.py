@@ -15,7 +15,7 @@ from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.measured import measured_attack
 from entropie.data.coarsen import keep_events
 from entropie.data.filter import keep_used_items
-from entropie.data.split import split_traces
+from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
 from entropie.document.assessment import Window
 from entropie.document.measured import ScoreBits, ShareInterval
@@ -58,13 +58,16 @@ def windows(
     run: Run = _ANY_RUN,
     *,
     min_people: int = FEWEST_PEOPLE,
+    drawn: NDArray[np.int64] | None = None,
 ) -> tuple[Window, ...]:
     """Cut the events into windows of equal length and attack each by itself.
 
     The first window begins at the midnight (in universal time) before the first event, or at the full hour where a
     window is shorter than a day. In each window people with fewer than `people.min_events` events within it are
-    excluded, the others' events are cut into halves as everywhere, and the best of the matchers counts.
+    excluded, the others' events are cut into halves as everywhere, and the best of the matchers counts. `drawn` are the
+    people who are attacked, everybody unless given.
     """
+    is_drawn = np.ones(traces.users, np.bool_) if drawn is None else np.isin(np.arange(traces.users), drawn)
     names = matchers_of(attackers)
     length = checks.whole_number("length_seconds", length_seconds, at_least=1)
     least = checks.whole_number("min_events", people.min_events, at_least=2)
@@ -85,22 +88,22 @@ def windows(
         run.progress(f"window {number + 1} of {count}", number / count)
         begins = start + number * length
         inside = keep_events(traces, numbers == number)
-        inside = inside.take(np.flatnonzero(np.diff(inside.offsets) >= least))
+        active = np.flatnonzero(np.diff(inside.offsets) >= least)
+        inside, attacked = inside.take(active), np.flatnonzero(is_drawn[active])
         whole = last >= begins + length - step  # the data reach its last day or hour
         first_last = _iso(begins, length), _iso(begins + length, length)
         window = Window(*first_last, inside.users, inside.events, whole, None, None, None, None)
-        if inside.users < fewest:
-            reason = f"{inside.users} people have {least} events or more in this window, {fewest} are needed."
+        if attacked.size < fewest:
+            reason = f"{attacked.size} people have {least} events or more in this window, {fewest} are needed."
             cut.append(structs.replace(window, reason=reason))
         else:
-            cut.append(_attacked(window, inside, names, run))
+            cut.append(_attacked(window, split_traces(keep_used_items(inside).traces, drawn=attacked), names, run))
     return tuple(cut)
 
 
-def _attacked(window: Window, inside: Traces, names: Sequence[str], run: Run) -> Window:
-    split = split_traces(keep_used_items(inside).traces)
+def _attacked(window: Window, split: Split, names: Sequence[str], run: Run) -> Window:
     run = replace(run, replicates=min(run.replicates, REPLICATES))
-    attacks = {name: measured_attack(name, split.train, split.target, run) for name in names}
+    attacks = {name: measured_attack(name, split, run) for name in names}
     best = BestAttack.of(attacks)
     error, bits = ShareInterval(**best.error.to_json()), ScoreBits(**best.measures.pse.to_json())
     return structs.replace(window, matcher=best.matcher, identification_error=error, pse_bits=bits)

@@ -92,14 +92,14 @@ class _Part:
 
     @classmethod
     def of(cls, spec: AttackSpec, plan: Plan, data: Data, rates: Rates) -> _Part:
-        cost, people = rates.of(spec.matcher), float(plan.people)
+        cost, people, targets = rates.of(spec.matcher), float(plan.people), float(plan.targets)
         matched = data.target_items * data.shared(spec.training) * cost.reach
-        every = people**2 * cost.pair_ns if plan.people <= cost.pair_users else 0.0
-        scoring = matched * cost.matched_ns + every + people * plan.grid.user_blocks * cost.target_ns
+        every = people * targets * cost.pair_ns if plan.people <= cost.pair_users else 0.0
+        scoring = matched * cost.matched_ns + every + targets * plan.grid.user_blocks * cost.target_ns
         learned = data.distinct_items(spec.training)
         model = cost.model_ns * learned / data.distinct_items(None)
-        targets = data.target_items * cost.target_entries
-        return cls(spec, learned * cost.user_entries, targets, matched, scoring, model)
+        asked = data.target_items * cost.target_entries
+        return cls(spec, learned * cost.user_entries, asked, matched, scoring, model)
 
     @property
     def model(self) -> tuple[str, Training]:
@@ -135,17 +135,17 @@ class Price:
     @property
     def core_hours(self) -> dict[str, float]:
         """Core time of every stage: a block's rows go to S cells, a split's to U."""
-        grid, people, rates, parts = self.plan.grid, self.plan.people, self.rates, self._parts
+        grid, targets, rates, parts = self.plan.grid, self.plan.targets, self.rates, self._parts
         made = {part.model: part.model_ns for part in parts}
         indexed = sum(grid.target_blocks * part.user_entries + grid.user_blocks * part.target_entries for part in parts)
-        results = people * grid.user_blocks * rates.result_ns + grid.cells * rates.law_ns
+        results = targets * grid.user_blocks * rates.result_ns + grid.cells * rates.law_ns
         busy = {
             "read": self.data.events * rates.read_ns,
             "encode": self.data.events * rates.encode_ns,
             "models": indexed * rates.entry_ns + sum(made.values()),
             "scoring": sum(part.scoring_ns for part in parts),
             "merging": len(parts) * results,
-            "measures": len(parts) * (people * rates.last_ns + rates.attack_ns),
+            "measures": len(parts) * (targets * rates.last_ns + rates.attack_ns),
         }
         return {stage: rates.overhead * time / _NS_PER_HOUR for stage, time in busy.items()}
 
@@ -189,13 +189,13 @@ class Price:
         """Bytes that change place on a cluster."""
         if not self.on_cluster:
             return {}
-        rates, people, grid = self.rates, self.plan.people, self.plan.grid
-        law_bytes = 16.0 * min(law_size(people), people**2 / grid.cells)  # no more values than a cell has pairs
+        rates, people, targets, grid = self.rates, self.plan.people, self.plan.targets, self.plan.grid
+        law_bytes = 16.0 * min(law_size(people), people * targets / grid.cells)  # no more values than a cell has pairs
         return {
             "events": round(rates.event_moves * self.data.events * rates.shuffled_event_bytes),
             "models": round(sum(map(self._model_bytes, self.groups))),
             "results": round(
-                len(self._parts) * (people * grid.user_blocks * rates.result_bytes + grid.cells * law_bytes)
+                len(self._parts) * (targets * grid.user_blocks * rates.result_bytes + grid.cells * law_bytes)
             ),
         }
 
@@ -203,15 +203,16 @@ class Price:
         """Rows of users go to every split of the targets once for all attacks that share a model, and for each attack
         to the pilot; where identities are shuffled, once more to score people's own.
         """
-        people, splits, blocks = self.plan.people, self.plan.grid.target_blocks, self.plan.grid.user_blocks
-        pilot = int(needs_atoms(people, people))
+        people, attacked = self.plan.people, self.plan.targets
+        splits, blocks = self.plan.grid.target_blocks, self.plan.grid.user_blocks
+        pilot = int(needs_atoms(people, attacked))
         models = {part.model: part for part in group}
         entries = sum(splits * part.user_entries for part in models.values())
         rows = len(models) * splits * people
         for part in group:
             users, targets = pilot + int(part.spec.shuffled), blocks + int(part.spec.shuffled)
             entries += users * part.user_entries + targets * part.target_entries
-            rows += (users + targets) * people
+            rows += users * people + targets * attacked
         return entries * self.rates.entry_bytes + rows * self.rates.row_bytes
 
     @property
@@ -235,7 +236,7 @@ class Price:
                 "executor_tasks": round(TASK_SHARE * machines.memory),
                 "task": machines.task_memory,
                 "block": block,
-                "last_task": round(self.plan.people * rates.last_bytes),
+                "last_task": round(self.plan.targets * rates.last_bytes),
                 "driver": round(rates.start_bytes),
             }
         entries = max(part.user_entries + part.target_entries for part in self._parts)
@@ -264,7 +265,7 @@ class Price:
                 "together: raise the memory of the executors."
             )
         if not self.fits["process"]:
-            said.append("The memory of this machine does not suffice: give `--memory`, sample, or use a cluster.")
+            said.append("The memory of this machine does not suffice: give `--memory`, or use a cluster.")
         return tuple(said)
 
     def to_json(self) -> dict[str, Any]:
@@ -274,6 +275,7 @@ class Price:
             "schema": SCHEMA,
             "engine": "spark" if self.on_cluster else "local",
             "users": counts.people,
+            "targets": counts.attacked,
             "events": self.data.events,
             "items": self.data.items,
             "matchers": list(self.plan.matchers),
@@ -295,7 +297,7 @@ class Price:
                 "bytes_per_block": self.memory_bytes["block"],
                 "cells": grid.cells,
             },
-            "pairs_per_attack": counts.people**2,
+            "pairs_per_attack": counts.people * counts.attacked,
             "matched_pairs": self.matched_pairs,
             "core_hours": {**self.core_hours, "total": sum(self.core_hours.values())},
             "scoring_core_hours": self.scoring_core_hours,

@@ -119,13 +119,14 @@ def cut(first: NDArray[np.int64], weights: NDArray[np.float64], end: int, blocks
     return np.unique(np.concatenate(([0], inner, [end]))).astype(np.int64)
 
 
-def grid_of(bins: Bins, workers: Workers, models: int) -> Grid:
+def grid_of(bins: Bins, workers: Workers, models: int, attacked: int | None = None) -> Grid:
     """Choose blocks: half of a worker's memory is for the users of its cell, a quarter for the targets.
 
     On a cluster there are one to three cells per core and model, more where cells would take minutes, fewer where
-    blocks would fall below 64 people.
+    blocks would fall below 64 people. `attacked` is how many people are attacked, all unless given.
     """
     total, people = int(bins.people.sum()), bins.people.astype(np.float64)
+    targets = total if attacked is None else attacked
     if workers.block_users is not None:
         bounds = cut(bins.first, people, bins.end, math.ceil(total / workers.block_users))
         return Grid.of(bounds, bounds)
@@ -135,15 +136,15 @@ def grid_of(bins: Bins, workers: Workers, models: int) -> Grid:
     user_bounds = cut(bins.first, users, bins.end, blocks)
     splits = BYTES_PER_TARGET_EVENT * float(bins.target.sum()) / (memory / 4)
     if not workers.shared:
-        splits = max(splits, _cells_wanted(total, workers.cores, models) / (user_bounds.size - 1))
-    splits = max(1.0, min(splits, total / SMALLEST_BLOCK))
-    return Grid.of(user_bounds, cut(bins.first, bins.target + 64.0 * people, bins.end, math.ceil(splits)))
+        splits = max(splits, _cells_wanted(total * targets, workers.cores, models) / (user_bounds.size - 1))
+    splits = max(1.0, min(splits, targets / SMALLEST_BLOCK))
+    weights = bins.target + 64.0 * people * (targets / total)
+    return Grid.of(user_bounds, cut(bins.first, weights, bins.end, math.ceil(splits)))
 
 
-def _cells_wanted(people: int, cores: int, models: int) -> float:
+def _cells_wanted(pairs: float, cores: int, models: int) -> float:
     """Cells of one model, so that all cores are busy, none long and none with next to nothing."""
     smallest, largest = CELL_PAIRS
-    pairs = float(people) ** 2
     few, many = CELLS_PER_CORE
     least = min(few, max(1, int(pairs * models // (cores * smallest)))) * cores / models
     return max(least, min(pairs / largest, many * cores))

@@ -25,31 +25,42 @@ from entropie.request import Request, Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The people in numbers: who has how many events to learn from and to attack, and where along the codes."""
+    """The people in numbers: who has how many events to learn from and to attack, and where along the codes.
+
+    attacked   how many of them are attacked
+    """
 
     train: Histogram
     target: Histogram
     bins: Bins
+    attacked: int
 
     @classmethod
     def of(cls, split: Split) -> Counts:
         """Count people whose traces have been split."""
         train, target = (np.diff(traces.offsets) for traces in (split.train, split.target))
-        bins = Bins.of_people(split.users, train, target, split.users.size + split.dropped_users)
-        return cls(np.unique(train, return_counts=True), np.unique(target, return_counts=True), bins)
+        asked = target
+        if split.attacked is not None:
+            asked = np.zeros_like(target)
+            asked[split.attacked] = target[split.attacked]
+        bins = Bins.of_people(split.users, train, asked, split.users.size + split.dropped_users)
+        lengths = [np.unique(part, return_counts=True) for part in (train, target)]
+        return cls(lengths[0], lengths[1], bins, split.targets)
 
     @classmethod
-    def even(cls, people: int, train_events: float, target_events: float) -> Counts:
+    def even(cls, people: int, train_events: float, target_events: float, attacked: int | None = None) -> Counts:
         """People who have no data yet: all alike, with so many events each on average."""
+        attacked = people if attacked is None else attacked
         first = np.arange(0, people, Bins.width(people))
         edges = np.append(first, people)
-        events = [np.diff(np.floor(edges * each)).astype(np.int64) for each in (train_events, target_events)]
+        asked = target_events * attacked / people
+        events = [np.diff(np.floor(edges * each)).astype(np.int64) for each in (train_events, asked)]
         bins = Bins(first, np.diff(edges), events[0], events[1], people)
-        return cls(_two_lengths(people, train_events), _two_lengths(people, target_events), bins)
+        return cls(_two_lengths(people, train_events), _two_lengths(people, target_events), bins, attacked)
 
     @property
     def people(self) -> int:
-        """People who are attacked."""
+        """People assessed: the candidates."""
         return int(self.train[1].sum())
 
     @property
@@ -59,7 +70,7 @@ class Counts:
 
     @property
     def target_events(self) -> int:
-        """Events to attack."""
+        """Events of all people on the side that is attacked."""
         return int((self.target[0] * self.target[1]).sum())
 
 
@@ -75,11 +86,13 @@ def _two_lengths(people: int, each: float) -> Histogram:
 class Plan:
     """Every attack of an assessment, and the blocks they run on.
 
+    people         candidates; `targets` of them are attacked
     known_events   numbers of events that weaker attackers know, rising
     single         whether no target has more than one event
     """
 
     people: int
+    targets: int
     matchers: tuple[str, ...]
     control: bool
     known_events: tuple[int, ...]
@@ -138,6 +151,10 @@ def plan_of(request: Request, counts: Counts, workers: Workers | None = None) ->
         raise InvalidInput(
             f"An attack needs at least two people with enough events, there is one; lower {option('min_events')}."
         )
+    if counts.attacked < 2:
+        raise InvalidInput(
+            f"At least two people must be attacked, of those drawn {counts.attacked} can be; raise {option('targets')}."
+        )
     attackers = request.attackers
     steps = attackers.known_events
     if steps is None:
@@ -146,12 +163,13 @@ def plan_of(request: Request, counts: Counts, workers: Workers | None = None) ->
     models = len(matchers) if people <= MANY_PEOPLE else 1
     return Plan(
         people=people,
+        targets=counts.attacked,
         matchers=matchers,
         control=attackers.control,
         known_events=steps,
         knows_targets=request.split.knowledge == "maximum",
         single=int(counts.target[0][-1]) == 1,
-        grid=grid_of(counts.bins, workers or workers_of(request.run), models),
+        grid=grid_of(counts.bins, workers or workers_of(request.run), models, counts.attacked),
     )
 
 

@@ -66,8 +66,8 @@ class Data:
 
     @property
     def target_items(self) -> float:
-        """Items of all targets, each target's counted once."""
-        return self.distinct_items("target")
+        """Items of those who are attacked, each target's counted once."""
+        return self.distinct_items("target") * self.counts.attacked / self.counts.people
 
     def shared(self, training: Training) -> float:
         """People who have the item of a target event among what is learned from."""
@@ -126,8 +126,8 @@ def people_per_event(users: int, events: int, items: int, *, distinct: float, ex
     return float(users * np.sum(times * share * has))
 
 
-def even_counts(users: int, events: int, split: SplitRule) -> Counts:
-    """Counts of people who are all alike, split by the rule."""
+def even_counts(users: int, events: int, split: SplitRule, attacked: int | None = None) -> Counts:
+    """Counts of people who are all alike, split by the rule; `attacked` of them are attacked, all unless given."""
     each = events / users
     train = (each + 1) // 2 if each == int(each) else each / 2
     target = each - train
@@ -139,4 +139,4 @@ def even_counts(users: int, events: int, split: SplitRule) -> Counts:
         train = target
     if split.train_events is not None:
         train = min(train, float(split.train_events))
-    return Counts.even(users, train, target)
+    return Counts.even(users, train, target, attacked)

@@ -139,14 +139,14 @@ class Matcher(ABC):
             population = replace(population, settings=step.settle(part, population))
         return population
 
-    def __call__(self, train: Traces, target: Traces) -> Matching:
-        """Match all targets with all users at once."""
+    def __call__(self, train: Traces, target: Traces, attacked: NDArray[np.int64] | None = None) -> Matching:
+        """Match all targets, or those of the people `attacked`, with all users at once."""
         check_same_people(train, target)
         population = self.population(train, target)
         users = self.user_keys(train, _all_codes(train), population)
-        targets = self.target_keys(target, _all_codes(target), population)
+        targets = self.target_keys(taken(target, attacked), _all_codes(target), population)
         largest = max(self.largest_weight, float(np.abs(users.weights).max(initial=0.0)))
-        return Matching(*match_keys(users, targets), targets.term, users.term, largest)
+        return Matching(*match_keys(users, targets), targets.term, users.term, largest, attacked)
 
 
 class ItemMatcher(Matcher):
@@ -175,13 +175,13 @@ class ItemMatcher(Matcher):
         check_codes(target, codes)
         return self._keyed(self.target_rows(target, population), codes)
 
-    def __call__(self, train: Traces, target: Traces) -> Matching:
-        """Match all targets with all users; items are numbered as they are, no key is looked up."""
+    def __call__(self, train: Traces, target: Traces, attacked: NDArray[np.int64] | None = None) -> Matching:
+        """The same; items are numbered as they are, no key is looked up."""
         check_same_people(train, target)
         population = self.population(train, target)
         users, penalty = self.user_rows(train, population)
-        targets, sizes = self.target_rows(target, population)
-        return Matching(users, targets, sizes, penalty, self.largest_weight)
+        targets, sizes = self.target_rows(taken(target, attacked), population)
+        return Matching(users, targets, sizes, penalty, self.largest_weight, attacked)
 
     def _keyed(self, made: Rows, codes: NDArray[np.uint32]) -> KeyedRows:
         rows, term = made
@@ -191,6 +191,11 @@ class ItemMatcher(Matcher):
             slots = np.arange(self.slots, dtype=np.uint64)
             keys += [(_ITEM_SLOT + np.uint64(self.slots) * items[:, None] + slots).ravel(), _SLOT + slots]
         return KeyedRows(rows.offsets, np.concatenate(keys)[rows.features], rows.weights, term)
+
+
+def taken(traces: Traces, people: NDArray[np.int64] | None) -> Traces:
+    """The traces of some people, or all."""
+    return traces if people is None else traces.take(people)
 
 
 def gathered(matcher: Matcher, train: Traces, target: Traces) -> Population:

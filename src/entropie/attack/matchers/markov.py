@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows, Matching, check_same_people
 from entropie.attack.keyed import KeyedRows, check_codes
-from entropie.attack.matchers.contract import Matcher, MatcherRates, Population
+from entropie.attack.matchers.contract import Matcher, MatcherRates, Population, taken
 from entropie.attack.matchers.visit import FLOOR
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
@@ -38,9 +38,10 @@ class Markov(Matcher):
         check_codes(target, codes)
         return KeyedRows(*markov_target_keys(target.offsets, codes[target.items]))
 
-    def __call__(self, train: Traces, target: Traces) -> Matching:
+    def __call__(self, train: Traces, target: Traces, attacked: NDArray[np.int64] | None = None) -> Matching:
         """The same with features numbered by the transitions that some target makes, which is faster."""
         check_same_people(train, target)
+        target = taken(target, attacked)
         starts, successors = transition_table(target.offsets, target.items, target.domain_size)
         feature_count = target.domain_size + successors.size
         if feature_count > 2**32:
@@ -50,4 +51,4 @@ class Markov(Matcher):
         users = markov_users(train.offsets, train.items, starts, successors, is_first, FLOOR)
         targets = markov_targets(target.offsets, target.items, starts, successors)
         rows = FeatureRows(*users, feature_count), FeatureRows(*targets, feature_count)
-        return Matching(*rows, largest_weight=self.largest_weight)
+        return Matching(*rows, largest_weight=self.largest_weight, owners=attacked)

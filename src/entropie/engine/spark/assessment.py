@@ -106,7 +106,7 @@ class _Blocks:
         with watched(spark, run.progress, "counting"):
             items = Items.of(people.people, rule, plan, people.partitions, kept)
         boxes = kept.keep(gathered(block_boxes(people.people, items, rule, plan), blocks))
-        if plan.control or needs_atoms(plan.people, plan.people):
+        if plan.control or needs_atoms(plan.people, plan.targets):
             with watched(spark, run.progress, "exchanging"):
                 exchanged = exchange_boxes(boxes, rule, plan, run.seed, people.partitions, kept)
                 boxes = kept.keep(gathered(boxes.unionByName(exchanged), blocks))

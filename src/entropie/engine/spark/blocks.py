@@ -1,6 +1,6 @@
 """People inside a task: their traces, split, and blocks of them with what everybody's data say of their items.
 
-People travel as boxes of (codes, offsets, items, seconds or None), in order of their codes.
+People travel as boxes of (codes, whether each is attacked, offsets, items, seconds or None), in order of their codes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,12 +33,14 @@ class ItemFacts:
 class Block:
     """People with something to learn from and something to attack, in order of their codes.
 
-    Items are numbered by their place in `codes`. `facts` are those of each training, `target_events` how often
-    everybody's targets have each item. Where people are exchanged, `labels` says as whose a person's target is
-    attacked, and `places` where they stand in the order of contents.
+    `attacked` are the rows of those who are attacked. Items are numbered by their place in `codes`. `facts` are
+    those of each training, `target_events` how often everybody's targets have each item. Where people are
+    exchanged, `labels` says as whose a person's target is attacked, and `places` where they stand in the order of
+    contents.
     """
 
     people: NDArray[np.int64]
+    attacked: NDArray[np.int64]
     train: Traces
     target: Traces
     codes: NDArray[np.uint32]
@@ -50,6 +52,29 @@ class Block:
     def training(self, training: Training) -> Traces:
         """The traces that an attacker learns from."""
         return trained_on(self.train, self.target, training)
+
+
+class People(NamedTuple):
+    """Some people, in order of their codes: who is attacked, and all their events."""
+
+    codes: NDArray[np.int64]
+    attacked: NDArray[np.bool_]
+    traces: Traces
+
+    def take(self, rows: NDArray[np.int64]) -> People:
+        """The named ones, in the order named."""
+        return People(self.codes[rows], self.attacked[rows], self.traces.take(rows))
+
+    def split(self, rule: SplitRule) -> tuple[People, Traces, Traces]:
+        """Split the traces; those with nothing to learn from or to attack are left out.
+
+        Returns who stays, training and target.
+        """
+        train, target = halves_of(self.traces, rule)
+        kept = np.flatnonzero((np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0))
+        if kept.size == self.codes.size:
+            return self, train, target
+        return self.take(kept), train.take(kept), target.take(kept)
 
 
 def trained_on(train: Traces, target: Traces, training: Training) -> Traces:
@@ -80,29 +105,13 @@ def dense(traces: Traces) -> tuple[Traces, NDArray[np.uint32]]:
     return Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times), codes
 
 
-def split_people(
-    batches: Iterable[pa.RecordBatch], rule: SplitRule
-) -> Iterator[tuple[NDArray[np.int64], Traces, Traces, Traces]]:
-    """Open boxes of people and split them as `split_block` does, those with anybody to attack."""
+def split_people(batches: Iterable[pa.RecordBatch], rule: SplitRule) -> Iterator[tuple[People, Traces, Traces]]:
+    """Open boxes of people and split them, those with anybody to attack."""
     for box in opened(batches):
-        people, offsets, items, seconds = box.arrays
-        split = split_block(people, Traces(offsets, items, 2**32, seconds), rule)
-        if split[0].size:
+        codes, attacked, offsets, items, seconds = box.arrays
+        split = People(codes, attacked, Traces(offsets, items, 2**32, seconds)).split(rule)
+        if split[0].codes.size:
             yield split
-
-
-def split_block(
-    people: NDArray[np.int64], traces: Traces, rule: SplitRule
-) -> tuple[NDArray[np.int64], Traces, Traces, Traces]:
-    """Split some people's traces; those with nothing to learn from or to attack are left out.
-
-    Returns who stays, their whole traces, training and target.
-    """
-    train, target = halves_of(traces, rule)
-    kept = np.flatnonzero((np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0))
-    if kept.size == people.size:
-        return people, traces, train, target
-    return people[kept], traces.take(kept), train.take(kept), target.take(kept)
 
 
 def pieces(part: int, offsets: NDArray[np.int64], width: int) -> Iterator[tuple[int, int, int]]:
@@ -116,13 +125,15 @@ def pieces(part: int, offsets: NDArray[np.int64], width: int) -> Iterator[tuple[
         begin, number = end, number + 1
 
 
-def people_boxes(block: int, side: int, people: NDArray[np.int64], traces: Traces) -> Iterator[Box]:
+def people_boxes(block: int, side: int, people: People) -> Iterator[Box]:
     """Put people of a block into boxes that are not too large; a part is numbered by its first person."""
+    codes, attacked, traces = people
     for _, begin, end in pieces(0, traces.offsets, 12):
         run = slice(traces.offsets[begin], traces.offsets[end])
         times = None if traces.times is None else traces.times[run]
         offsets = traces.offsets[begin : end + 1] - traces.offsets[begin]
-        yield Box(block, side, int(people[begin]), (people[begin:end], offsets, traces.items[run], times))
+        columns = codes[begin:end], attacked[begin:end], offsets, traces.items[run], times
+        yield Box(block, side, int(codes[begin]), columns)
 
 
 def opened_block(boxes: Iterable[Box], rule: SplitRule) -> Block | None:
@@ -134,9 +145,10 @@ def opened_block(boxes: Iterable[Box], rule: SplitRule) -> Block | None:
         (facts, people, exchanged)[box.side].append(box.arrays)
     if not people:
         return None
-    numbers, traces = joined(people)
-    traces, codes = dense(traces)
-    kept, _, train, target = split_block(numbers, traces, rule)
+    everybody = joined(people)
+    traces, codes = dense(everybody.traces)
+    those, train, target = everybody._replace(traces=traces).split(rule)
+    kept = those.codes
     tables = _tables(facts, codes)
     labels, places = kept, np.zeros(kept.size, np.int64)
     if exchanged:
@@ -145,18 +157,17 @@ def opened_block(boxes: Iterable[Box], rule: SplitRule) -> Block | None:
         labels, places = np.empty_like(kept), np.empty_like(kept)
         labels[found], places[found] = label, place
     target_events = tables.pop("attacked").events if "attacked" in tables else np.zeros(codes.size, np.int64)
-    return Block(kept, train, target, codes, tables, target_events, labels, places)
+    attacked = np.flatnonzero(those.attacked)
+    return Block(kept, attacked, train, target, codes, tables, target_events, labels, places)
 
 
-def joined(parts: Sequence[Any]) -> tuple[NDArray[np.int64], Traces]:
+def joined(parts: Sequence[Any]) -> People:
     """People from several boxes, in order of their codes."""
-    people, lengths, items = (
-        np.concatenate(column) for column in zip(*((part[0], np.diff(part[1]), part[2]) for part in parts), strict=True)
-    )
+    codes, attacked, items = (np.concatenate([part[place] for part in parts]) for place in (0, 1, 3))
+    lengths = np.concatenate([np.diff(part[2]) for part in parts])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    times = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
-    order = np.argsort(people, kind="stable")
-    return people[order], Traces(offsets, items, 2**32, times).take(order)
+    times = None if parts[0][4] is None else np.concatenate([part[4] for part in parts])
+    return People(codes, attacked, Traces(offsets, items, 2**32, times)).take(np.argsort(codes, kind="stable"))
 
 
 def _tables(facts: list[Any], codes: NDArray[np.uint32]) -> dict[Any, ItemFacts]:

@@ -1,8 +1,8 @@
 """From a table to people on Spark: ids become the codes that one machine would give them, and the account is the same.
 
 Three jobs: rows are read, judged and brought to the homes of their people; ids are ranked; people get their codes and
-go to their blocks. The driver sees counts; of more than a million ids also a few to cut ranges by, and of a sample the
-hashes of the few people about its end.
+go to their blocks. The driver sees counts; of more than a million ids also a few to cut ranges by, and where some
+people are drawn to be attacked the hashes of the few about the last of them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def ingest(spark: SparkSession, request: Request) -> Ingested:
 def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
     opened, time, wanted = rows.opened, rows.time, request.people
     blocks = request.run.partitions or rows.homes
-    settling = Settling(wanted.min_events, time is not None, opened.newest_first, wanted.sample is not None)
+    settling = Settling(wanted.min_events, time is not None, opened.newest_first, request.attackers.targets != "all")
     temporary = Kept()
     homes = temporary.keep(mapped(gathered(rows.boxes, rows.homes), settling))
     try:
@@ -125,8 +125,9 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
             raise nobody_active(wanted.min_events, max(home.most for home in facts))
         per_second = None if time is None else ticks_per_second(_ticks(facts), time)
         users, items = _orders(homes, facts, active)
-        sampled = wanted.sample is not None and wanted.sample < active
-        chosen = Chosen(wanted.min_events, _last(homes, facts, wanted, users) if sampled else None)
+        targets = request.attackers.attacked(active)
+        last = _last(homes, facts, wanted, targets, users) if targets < active else None
+        chosen = Chosen(wanted.min_events, last)
         asked = mapped(homes, Asking(chosen, users, items))
         ranked = kept.keep(mapped(gathered(asked, users.ranges + items.ranges), Ranking(users, items)))
         ranges: list[RangeFacts] = [part for (part,) in _told(ranked, FACTS)[FACTS]]
@@ -157,8 +158,6 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         "dropped_users": found.users - active,
         "dropped_events": found.events - active_events,
     }
-    if sampled:
-        input_facts["sampled_users"] = wanted.sample
     return Ingested(
         people=everybody.where(f"side = {PEOPLE}"),
         ranks=ranked.where(f"side = {NAMES}"),
@@ -222,19 +221,18 @@ def _orders(homes: DataFrame, facts: list[HomeFacts], people: int) -> tuple[Orde
     return orders[0], orders[1]
 
 
-def _last(homes: DataFrame, facts: list[HomeFacts], wanted: People, order: Order) -> tuple[int, Any]:
-    """The last person of the sample by hash and id: the range of hashes it is in, by counts, and then there."""
-    assert wanted.sample is not None
+def _last(homes: DataFrame, facts: list[HomeFacts], wanted: People, targets: int, order: Order) -> tuple[int, Any]:
+    """The last person attacked by hash and id: the range of hashes it is in, by counts, and then there."""
     counts = np.zeros(1 << HASH_BITS, np.int64)
     for home in facts:
         assert home.hashes is not None
         np.add.at(counts, *home.hashes)
     reached = np.cumsum(counts)
-    first = int(np.searchsorted(reached, wanted.sample))
+    first = int(np.searchsorted(reached, targets))
     before = int(reached[first] - counts[first])
     told = _told(mapped(homes, hashes_in, chosen=Chosen(wanted.min_events), first=first, order=order), FACTS)[FACTS]
     people = sorted(pair for hashes, keys in told for pair in zip(hashes.tolist(), keys.to_pylist(), strict=True))
-    return people[wanted.sample - before - 1]
+    return people[targets - before - 1]
 
 
 def _before(ranges: list[RangeFacts], side: int, what: str) -> list[int]:
@@ -243,7 +241,5 @@ def _before(ranges: list[RangeFacts], side: int, what: str) -> list[int]:
     before = list(itertools.accumulate((counts.get(number, 0) for number in range(max(counts) + 1)), initial=0))
     if what == "coded" and before[-1] >= _MOST_CODES:
         name = "users" if side == USERS else "items"
-        raise InvalidInput(
-            f"There are {before[-1]:,} {name}, more than Spark's {_MOST_CODES:,} codes; read a sample of them."
-        )
+        raise InvalidInput(f"There are {before[-1]:,} {name}, more than Spark's {_MOST_CODES:,} codes; split the data.")
     return before

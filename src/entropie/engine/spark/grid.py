@@ -22,7 +22,7 @@ from entropie.attack.keyed import KeyedRows
 from entropie.attack.matchers import matcher
 from entropie.attack.measured import measure_outcome
 from entropie.attack.partial import LawPart, Partial, merge_laws, merge_users
-from entropie.attack.scoring import law_size, needs_atoms, pilot_size
+from entropie.attack.scoring import law_size, needs_atoms, pilot_places
 from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
 from entropie.engine.spark.blocks import grouped, opened_block, pieces
 from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received, replicated
@@ -66,8 +66,8 @@ class Job:
     @property
     def pilot(self) -> int:
         """Targets whose place by content is below are the pilot's."""
-        people = self.plan.people
-        return pilot_size(people) if needs_atoms(people, people) else 0
+        people, targets = self.plan.people, self.plan.targets
+        return pilot_places(people, targets) if needs_atoms(people, targets) else 0
 
     def model_of(self, attack: int) -> int:
         """The model that an attack uses."""
@@ -116,13 +116,14 @@ def _model_boxes(batches: Iterable[pa.RecordBatch], *, job: Job) -> Iterator[Box
         population = job.populations.of((name, training), block)
         by = matcher("visit" if job.short(name) else name)  # as on one machine, which has a short way there
         users = by.user_keys(block.training(training), block.codes, population)
-        targets = by.target_keys(block.target, block.codes, population)
+        targets = by.target_keys(block.target.take(block.attacked), block.codes, population)
         yield from _row_boxes(model * blocks + own, _USERS, own << 32, users, (block.people,))
         yield Box(model, _EXTENT, own, (extent_of(by, users, targets),))
         for attack in job.attacks_of(model):
-            labels = block.labels if job.specs[attack].shuffled else block.people
+            labels = (block.labels if job.specs[attack].shuffled else block.people)[block.attacked]
+            places = block.places[block.attacked]
             for number, chosen in grouped(job.grid.user_block(labels)):
-                columns = (labels[chosen], block.places[chosen])
+                columns = (labels[chosen], places[chosen])
                 yield from _row_boxes(attack * blocks + number, _TARGETS, own << 32, targets.take(chosen), columns)
 
 
@@ -214,9 +215,10 @@ def _own_boxes(
     (labels, places), targets = _joined(asked, 2)
     order = np.argsort(labels, kind="stable")
     labels, places, targets = labels[order], places[order], targets.take(order)
-    if not np.array_equal(labels, users.people):
-        raise AssertionError("Every person of a block has one target.")
-    genuine = own_scores(users.rows, targets, units[job.model_of(attack)])
+    own = np.searchsorted(users.people, labels)
+    if not np.array_equal(labels, users.people[own]):
+        raise AssertionError("Every target of a block is of one of its people.")
+    genuine = own_scores(users.rows.take(own), targets, units[job.model_of(attack)])
     for number, chosen in grouped(job.grid.target_block(labels)):
         columns = (labels[chosen], genuine[chosen])
         key = attack * job.grid.target_blocks + number

@@ -65,24 +65,26 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Who stays: people with enough events; of a sample, those up to the `last` by hash and then by id."""
+    """Who stays: people with enough events; and who is attacked: those up to the `last` by hash and then by id."""
 
     min_events: int
     last: tuple[int, Any] | None = None
 
-    def among(
-        self, lengths: NDArray[np.int64], ids: pa.Array, hashes: NDArray[np.uint64] | None, order: Order
-    ) -> NDArray[np.int64]:
+    def active(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """The places of those who stay."""
-        chosen = lengths >= self.min_events
-        if self.last is not None:
-            assert hashes is not None
-            limit, last = np.uint64(self.last[0]), self.last[1]
-            equal = np.flatnonzero(hashes == limit)
-            later = [key > last for key in order.keys(ids.take(from_numpy(equal))).to_pylist()]
-            chosen &= hashes <= limit
-            chosen[equal[np.array(later, np.bool_)]] = False
-        return np.flatnonzero(chosen)
+        return np.flatnonzero(lengths >= self.min_events)
+
+    def attacked(self, ids: pa.Array, hashes: NDArray[np.uint64] | None, order: Order) -> NDArray[np.bool_]:
+        """Who of a home is attacked; everybody where there is no last."""
+        if self.last is None:
+            return np.ones(len(ids), np.bool_)
+        assert hashes is not None
+        limit, last = np.uint64(self.last[0]), self.last[1]
+        equal = np.flatnonzero(hashes == limit)
+        later = [key > last for key in order.keys(ids.take(from_numpy(equal))).to_pylist()]
+        chosen: NDArray[np.bool_] = hashes <= limit
+        chosen[equal[np.array(later, np.bool_)]] = False
+        return chosen
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,10 @@ class Asking:
             return
         user_ids, item_ids, hashes = ids
         lengths = np.concatenate([np.diff(box.arrays[0]) for box in traces])
-        chosen = self.chosen.among(lengths, user_ids, hashes, self.users)
-        yield from self.users.asked(USERS, home, user_ids.take(from_numpy(chosen)), chosen, lengths[chosen])
+        chosen = self.chosen.active(lengths)
+        drawn = self.chosen.attacked(user_ids, hashes, self.users)[chosen]
+        places = np.stack((chosen, drawn.astype(np.int64)), axis=1)  # with a place goes whether that person is attacked
+        yield from self.users.asked(USERS, home, user_ids.take(from_numpy(chosen)), places, lengths[chosen])
         stays = np.zeros(lengths.size, np.bool_)
         stays[chosen] = True
         used = np.zeros(len(item_ids), np.bool_)
@@ -135,7 +139,7 @@ def hashes_in(batches: Iterable[pa.RecordBatch], *, chosen: Chosen, first: int, 
     if ids is None:
         return
     lengths = np.concatenate([np.diff(box.arrays[0]) for box in traces])
-    active = chosen.among(lengths, ids[0], None, order)
+    active = chosen.active(lengths)
     hashes = ids[2][active]
     mine = np.flatnonzero((hashes >> np.uint64(64 - HASH_BITS)) == np.uint64(first))
     yield Box(home, FACTS, 0, (hashes[mine], order.keys(ids[0].take(from_numpy(active[mine])))))

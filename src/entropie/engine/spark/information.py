@@ -54,8 +54,8 @@ def _pairs_of(traces: Traces, first: int, ranges: int) -> Iterator[Box]:
 
 
 def _people_pairs(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, ranges: int) -> Iterator[Box]:
-    for kept, whole, _, _ in split_people(batches, rule):
-        yield from _pairs_of(whole, int(kept[0]), ranges)
+    for people, _, _ in split_people(batches, rule):
+        yield from _pairs_of(people.traces, int(people.codes[0]), ranges)
 
 
 def _dealt_pairs(

@@ -24,7 +24,7 @@ from entropie.data.encode import as_numbers
 from entropie.data.filter import user_hashes
 from entropie.data.times import TickFacts
 from entropie.data.traces import Traces
-from entropie.engine.spark.blocks import grouped, joined, people_boxes, pieces
+from entropie.engine.spark.blocks import People, grouped, joined, people_boxes, pieces
 from entropie.engine.spark.boxes import Box, opened
 from entropie.engine.spark.statistics import Facts
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
@@ -37,7 +37,7 @@ FILE_BITS = 40
 """Of a row's number, below the number of its file."""
 
 HASH_BITS = 16
-"""How much of a hash the counts for a sample go by."""
+"""How much of a hash the counts go by that tell whom to attack."""
 
 
 def dealt(
@@ -99,7 +99,7 @@ class HomeFacts:
     """What the driver learns of the people of a home.
 
     whole      whether all ids of people, and of items, are digits
-    hashes     how many active people have which first bits of their hash, for a sample
+    hashes     how many active people have which first bits of their hash, to draw some of them
     """
 
     events: int
@@ -121,7 +121,7 @@ class Settling:
     min_events: int
     timed: bool
     newest_first: bool
-    sampled: bool
+    hashed: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
         """Settle one home."""
@@ -150,7 +150,7 @@ class Settling:
             offsets, items, ticks = group_rows(users, items, ticks, len(user_ids), self.newest_first)
             if self.timed:
                 sort_users(offsets, items, ticks, 0, len(user_ids))
-        hashes = user_hashes(user_ids) if self.sampled else None
+        hashes = user_hashes(user_ids) if self.hashed else None
         lengths = np.diff(offsets)
         active = lengths >= self.min_events
         counted = None
@@ -234,10 +234,11 @@ class Coding:
         if not held[USERS]:
             return
         size = max(box.part + box.arrays[0].size - 1 for box in held[TRACES])
-        codes, block = np.full(size, -1, np.int64), np.zeros(size, np.int64)
+        codes, block, attacked = np.full(size, -1, np.int64), np.zeros(size, np.int64), np.zeros(size, np.bool_)
         for box in held[USERS]:
-            places, rank, before = box.arrays
+            (places, drawn), rank, before = box.arrays[0].T, *box.arrays[1:]
             codes[places] = self.users_before[box.part] + rank
+            attacked[places] = drawn != 0
             earlier = self.events_before[box.part] + before
             block[places] = np.minimum(earlier * self.blocks // self.events, self.blocks - 1)
         items = np.empty(1 + max(int(box.arrays[0].max()) for box in held[ITEMS]), np.uint32)
@@ -245,11 +246,19 @@ class Coding:
             items[box.arrays[0]] = self.items_before[box.part] + box.arrays[1]
         for box in held[TRACES]:
             own = slice(box.part, box.part + box.arrays[0].size - 1)
-            yield from self._coded(box.arrays, codes[own], block[own], items)
+            for number, people in self._coded(box.arrays, codes[own], attacked[own], block[own], items):
+                columns = *people[:2], people.traces.offsets, people.traces.items, people.traces.times
+                yield Box(number, 0, int(people.codes.min()), columns)
 
     def _coded(
-        self, arrays: tuple[Any, ...], codes: NDArray[np.int64], block: NDArray[np.int64], items: NDArray[np.uint32]
-    ) -> Iterator[Box]:
+        self,
+        arrays: tuple[Any, ...],
+        codes: NDArray[np.int64],
+        attacked: NDArray[np.bool_],
+        block: NDArray[np.int64],
+        items: NDArray[np.uint32],
+    ) -> Iterator[tuple[int, People]]:
+        """The people of a box by block."""
         offsets, places, ticks, runs = arrays
         coded = items[places]
         if runs is not None:  # equal in all else, events go by their item
@@ -257,9 +266,7 @@ class Coding:
         traces = Traces(offsets, coded, 2**32, None if self.per_second is None else ticks)
         stays = np.flatnonzero(codes >= 0)
         for number, chosen in grouped(block[stays]):
-            people = stays[chosen]
-            mine = traces.take(people)
-            yield Box(number, 0, int(codes[people].min()), (codes[people], mine.offsets, mine.items, mine.times))
+            yield number, People(codes, attacked, traces).take(stays[chosen])
 
 
 @dataclass(frozen=True)
@@ -275,8 +282,9 @@ class Gathering:
         boxes = list(opened(batches))
         if not boxes:
             return
-        codes, people = joined([box.arrays for box in boxes])
-        if people.times is not None and self.per_second is not None:
-            people = replace(people, times=people.times // self.per_second)
-        yield Box(boxes[0].key, FACTS, 0, Facts.part(codes, people, self.rule, self.users))
-        yield from people_boxes(boxes[0].key, PEOPLE, codes, people)
+        people = joined([box.arrays for box in boxes])
+        times = people.traces.times
+        if times is not None and self.per_second is not None:
+            people = people._replace(traces=replace(people.traces, times=times // self.per_second))
+        yield Box(boxes[0].key, FACTS, 0, Facts.part(people, self.rule, self.users))
+        yield from people_boxes(boxes[0].key, PEOPLE, people)

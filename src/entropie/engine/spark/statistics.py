@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from entropie.attack.features import item_counts
 from entropie.attack.matchers import Pass, Population, Trained, matcher
 from entropie.attack.matchers.contract import usual_length
-from entropie.data.traces import Traces
 from entropie.engine.spark.blocks import (
     Block,
+    People,
     added,
     dense,
     grouped,
     opened_block,
     people_boxes,
-    split_block,
     split_people,
     trained_on,
 )
@@ -54,31 +53,31 @@ class Facts:
 
     @property
     def people(self) -> int:
-        """People who are attacked."""
+        """People assessed."""
         return self.counts.people
 
     @property
     def events(self) -> int:
-        """Events of the people who are attacked, training and target together."""
+        """Events of the people assessed, training and target together."""
         lengths, people = self.whole_lengths
         return int((lengths * people).sum())
 
     @staticmethod
-    def part(people: NDArray[np.int64], traces: Traces, rule: SplitRule, users: int) -> tuple[Any, ...]:
-        """What some people add: how many are excluded, histograms of lengths, bins along the codes."""
-        kept, *parts = split_block(people, traces, rule)
-        whole, train, target = (np.diff(part.offsets) for part in parts)
-        bins = added([(kept // Bins.width(users), np.ones_like(kept), train, target)])
+    def part(people: People, rule: SplitRule, users: int) -> tuple[Any, ...]:
+        """What some people add: how many are excluded and attacked, histograms of lengths, bins along the codes."""
+        kept, *parts = people.split(rule)
+        whole, train, target = (np.diff(part.offsets) for part in (kept.traces, *parts))
+        bins = added([(kept.codes // Bins.width(users), np.ones_like(kept.codes), train, target * kept.attacked)])
         lengths = (np.unique(part, return_counts=True) for part in (train, target, whole))
-        return (people.size - kept.size, *lengths, bins)
+        return (people.codes.size - kept.codes.size, np.count_nonzero(kept.attacked), *lengths, bins)
 
     @classmethod
     def of(cls, parts: Sequence[tuple[Any, ...]], users: int) -> Facts:
         """The facts of all `users` people from those of parts."""
-        dropped, *tables = zip(*parts, strict=True)
+        dropped, attacked, *tables = zip(*parts, strict=True)
         train, target, whole, (first, people, learned, asked) = map(added, tables)
         bins = Bins(first * Bins.width(users), people, learned, asked, users)
-        return cls(Counts(train, target, bins), sum(dropped), whole)
+        return cls(Counts(train, target, bins, sum(attacked)), sum(dropped), whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,8 @@ def _item_boxes(
     batches: Iterable[pa.RecordBatch], *, rule: SplitRule, names: Sequence[Any], bounds: Sequence[int], ranges: int
 ) -> Iterator[Box]:
     """Counts of items (side: the place of the training), and which block needs which (side -1), to ranges of items."""
-    for kept, whole, train, target in split_people(batches, rule):
+    for people, train, target in split_people(batches, rule):
+        kept, whole = people.codes, people.traces
         part = int(kept[0])
         for place, name in enumerate(names):
             mine, codes = dense(trained_on(train, target, "target" if name == "attacked" else name))
@@ -152,9 +152,9 @@ def block_boxes(people: DataFrame, items: Items, rule: SplitRule, plan: Plan) ->
 
 
 def _people_of_blocks(batches: Iterable[pa.RecordBatch], *, rule: SplitRule, bounds: Sequence[int]) -> Iterator[Box]:
-    for kept, whole, _, _ in split_people(batches, rule):
-        for number, chosen in grouped(np.searchsorted(bounds, kept, side="right") - 1):
-            yield from people_boxes(number, _PEOPLE, kept[chosen], whole.take(chosen))
+    for people, _, _ in split_people(batches, rule):
+        for number, chosen in grouped(np.searchsorted(bounds, people.codes, side="right") - 1):
+            yield from people_boxes(number, _PEOPLE, people.take(chosen))
 
 
 @dataclass(frozen=True, slots=True)
