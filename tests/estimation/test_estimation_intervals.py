@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from entropie.errors import InvalidParameter
+from entropie.estimation import estimates
 from entropie.estimation.estimates import Estimates
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.theory.loss import CountingRates
+from entropie.theory.special import exact_interval
 
 Floats = NDArray[np.float64]
 Z = NormalDist().inv_cdf(0.975)
@@ -65,16 +67,20 @@ def coverage(mechanism: Any, reports: int, shares: Any, level: float = 0.95) -> 
     )
 
 
-def coverage_among_reporters(mechanism: Any, reports: int, holders: int, level: float = 0.95) -> float:
-    """The same when exactly `holders` of those who reported hold the item: two binomial counts added."""
-    low, high = every_count(mechanism, reports).intervals(level)
-    law = np.convolve(binomial(holders, mechanism.rates.mu), binomial(reports - holders, mechanism.rates.nu))
-    share = holders / reports
-    return float(law[(low <= share) & (share <= high)].sum())
+def coverage_among_reporters(mechanism: Any, reports: int) -> Floats:
+    """The same when 0, 1, ... or all of those who reported hold the item: two binomial counts added."""
+    low, high = every_count(mechanism, reports).intervals()
+    rates = mechanism.rates
+    covered = []
+    for holders in range(reports + 1):
+        law = np.convolve(binomial(holders, rates.mu), binomial(reports - holders, rates.nu))
+        share = holders / reports
+        covered.append(law[(low <= share) & (share <= high)].sum())
+    return np.array(covered)
 
 
 POISSON_FLOOR = math.exp(-(1 + Z * Z / 2 - Z * math.sqrt(1 + Z * Z / 4)))
-"""The worst of Wilson's interval for rare events: just below the lower limit for one event, only zero covers.
+"""The worst of Wilson's interval alone for rare events: just below the lower limit for one event, only zero covers.
 
 That limit solves (1 - m)^2 = z^2 m, and zero has probability exp(-m) = 0.838 there.
 """
@@ -83,28 +89,47 @@ That limit solves (1 - m)^2 = z^2 m, and zero has probability exp(-m) = 0.838 th
 @pytest.mark.parametrize("reports", SIZES)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_coverage_of_the_95_per_cent_interval(name: str, reports: int) -> None:
-    """On average over shares within one per cent of the level, and nowhere below the floor.
+    """Nowhere below 0.92, rare items included; on average over shares at least the level, up to one per cent.
 
-    Where lies make every count common (n nu >= 10) the floor is 0.92; elsewhere the rare-event floor of 0.838.
     At a share of exactly 0 or 1 the cut to [0, 1] leaves one side to miss on: then the level is kept there.
     """
     mechanism = MECHANISMS[name]
-    common = reports * min(mechanism.rates.nu, mechanism.rates.mu_off) >= 10
-    floor = 0.92 if common else POISSON_FLOOR - 0.005
     covered = coverage(mechanism, reports, np.linspace(0.0, 1.0, 401 if reports < 1000 else 101))
-    assert abs(covered[1:-1].mean() - 0.95) < 0.01
-    assert covered.min() > floor
-    assert coverage(mechanism, reports, SHARES).min() > floor
-    assert coverage(mechanism, reports, np.geomspace(0.01, 10.0, 60) / reports).min() > floor  # rare items
-    if common:
-        assert min(covered[0], covered[-1]) >= 0.95
+    assert covered[1:-1].mean() > 0.94
+    assert covered.min() > 0.92
+    assert coverage(mechanism, reports, SHARES).min() > 0.92
+    assert coverage(mechanism, reports, np.geomspace(0.01, 10.0, 60) / reports).min() > 0.92  # rare items
+    assert min(covered[0], covered[-1]) >= 0.95
+
+
+def test_wilson_alone_would_miss_rare_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Power: without the exact ends the same assertion fails, at 84 %."""
+    rare = np.geomspace(0.05, 0.3, 60) / 10_000
+    assert coverage(MECHANISMS["identity"], 10_000, rare).min() > 0.95
+    monkeypatch.setattr(estimates, "FEW", 0)
+    worst = coverage(MECHANISMS["identity"], 10_000, rare).min()
+    assert worst == pytest.approx(POISSON_FLOOR, abs=0.006)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.integers(1, 400), st.data(), st.floats(0.5, 0.999))
+def test_the_exact_interval_is_that_of_the_beta_distribution(trials: int, data: st.DataObject, level: float) -> None:
+    """Its ends solve I_low(c, n-c+1) = I_(1-high)(n-c, c+1) = (1-level)/2, by 30 digits of mpmath."""
+    count = data.draw(st.integers(0, trials))
+    low, high = exact_interval(count, trials, level)
+    assert (low == 0.0) == (count == 0)
+    assert (high == 1.0) == (count == trials)
+    if count:
+        assert float(upper_tail(count, trials, low)) == pytest.approx((1 - level) / 2, rel=1e-9)
+    if count < trials:
+        assert float(upper_tail(trials - count, trials, 1.0 - high)) == pytest.approx((1 - level) / 2, rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99, 0.999])
 def test_coverage_at_other_levels(level: float) -> None:
     mechanism = MECHANISMS["rr"]
     covered = coverage(mechanism, 200, np.linspace(0.005, 0.995, 199), level)
-    assert abs(covered.mean() - level) < 0.01
+    assert level - 0.01 < covered.mean() < level + 0.1 * (1 - level) + 0.01
     assert covered.min() > level - 6 * math.sqrt(level * (1 - level) / 200)
 
 
@@ -113,9 +138,9 @@ def test_coverage_at_other_levels(level: float) -> None:
 def test_coverage_of_the_share_among_those_who_reported(name: str, reports: int) -> None:
     """Less is random then (who reports is given), so the interval covers more often; it never covers less than 0.92."""
     mechanism = MECHANISMS[name]
-    covered = [coverage_among_reporters(mechanism, reports, holders) for holders in range(reports + 1)]
-    assert np.mean(covered) >= 0.95
-    assert min(covered) > (0.92 if reports * mechanism.rates.nu >= 5 else POISSON_FLOOR - 0.005)
+    covered = coverage_among_reporters(mechanism, reports)
+    assert covered.mean() >= 0.95
+    assert covered.min() > 0.92
 
 
 def test_an_interval_that_is_too_narrow_would_be_noticed() -> None:
@@ -133,7 +158,7 @@ def test_an_interval_that_is_too_narrow_would_be_noticed() -> None:
 def test_wilsons_interval_solves_its_equation() -> None:
     """The ends are the rates r at which the observed share lies exactly z sqrt(r(1-r)/n) away."""
     rates = CountingRates(mu=0.6, nu=0.2, gain=0.4, mu_off=0.4)
-    counts = np.array([22, 25, 30, 40, 50])
+    counts = np.array([22, 25, 30, 40, 50])  # none of them few
     low, high = Estimates(counts, 100, rates, 5).intervals(0.95)
     for end in (low, high):
         inside = (end > 0.0) & (end < 1.0)
@@ -142,8 +167,8 @@ def test_wilsons_interval_solves_its_equation() -> None:
         assert (counts[inside] / 100 - rate) ** 2 == pytest.approx(Z * Z * rate * (1 - rate) / 100, rel=1e-9)
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
-@given(st.integers(1, 500), st.floats(0.01, 0.98), st.sampled_from(list(MECHANISMS)))
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(st.integers(1, 100), st.floats(0.01, 0.98), st.sampled_from(list(MECHANISMS)))
 def test_intervals_are_inside_0_and_1_grow_with_the_level_and_hold_the_estimate(
     n: int, level: float, name: str
 ) -> None:

@@ -136,6 +136,18 @@ def binomial_upper_tail(first: int, trials: int, probability: float) -> float:
     return max(0.0, 1.0 - below)
 
 
+def exact_interval(count: int, trials: int, level: float) -> tuple[float, float]:
+    """The probabilities under which neither `count` or more nor `count` or fewer is rarer than (1 - level)/2.
+
+    C. Clopper and E. Pearson, 1934: whatever the probability, it is covered at least as often as the level says.
+    """
+    tail = (1.0 - level) / 2.0
+    seen = count / trials
+    low = largest_where(lambda p: binomial_upper_tail(count, trials, p) <= tail, 0.0, seen)
+    off = largest_where(lambda q: binomial_upper_tail(trials - count, trials, q) <= tail, 0.0, 1.0 - seen)
+    return low, 1.0 - off
+
+
 def _beta_fraction(first: int, trials: int, probability: float) -> float:
     """The continued fraction of I_p(a, b), a = first, b = trials-first+1, by Lentz's method."""
     a, b = float(first), float(trials - first + 1)
