@@ -11,17 +11,16 @@ import click
 
 from entropie.atomic import publicly
 from entropie.errors import EntropieError
+from entropie.kinds import Kind, converted
 from entropie.request import (
     About,
     Attackers,
-    Kind,
     Limits,
     Output,
     People,
     Run,
     Source,
     SplitRule,
-    converted,
     option_of,
 )
 

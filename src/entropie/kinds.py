@@ -1,0 +1,97 @@
+"""The kinds of values that options have: how each is read from text, TOML or Python, and what it should be."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from entropie.errors import InvalidParameter
+from entropie.quantities import read_bytes, read_count, read_share
+from entropie.theory import checks
+
+Kind = Literal["text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date"]
+
+
+def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) -> Any:
+    """A value of an option as its field holds it, read from text where it is text; says what it should be."""
+    try:
+        return _CONVERTERS[kind](value)
+    except (ValueError, TypeError, OverflowError):
+        rule = f"one of {', '.join(choices)}" if choices else _RULES[kind]
+        raise InvalidParameter.of(name, rule, value) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError
+    value.encode()  # half a character from a terminal with another encoding cannot be written to any document
+    return value
+
+
+def _count(value: Any) -> int:
+    return read_count(value) if isinstance(value, str) else checks.whole_number("count", value, at_least=-(10**18))
+
+
+def _some(value: Any) -> int | str:
+    return "all" if isinstance(value, str) and value.strip().lower() == "all" else _count(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    return read_share(value) if isinstance(value, str) else _number(value)
+
+
+def _bytes(value: Any) -> int:
+    return read_bytes(value) if isinstance(value, str) else checks.whole_number("size", value, at_least=1)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _date(value: Any) -> datetime.date:
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
+
+
+def _several(one: Any) -> Any:
+    return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
+
+
+_CONVERTERS: dict[Kind, Any] = {
+    "text": _text,
+    "texts": _several(_text),
+    "choice": lambda value: _text(value).lower(),
+    "count": _count,
+    "counts": _several(_count),
+    "some": _some,
+    "number": _number,
+    "share": _share,
+    "bytes": _bytes,
+    "flag": _flag,
+    "path": Path,
+    "date": _date,
+}
+_RULES: dict[Kind, str] = {
+    "text": "a text that is not empty",
+    "texts": "a list of texts",
+    "choice": "a name",
+    "count": "a whole number, such as 1000, 1e6 or 1.4M",
+    "counts": "a list of whole numbers",
+    "some": "a whole number, such as 1000 or 20K, or all",
+    "number": "a number",
+    "share": "a share, such as 0.1 or 10%",
+    "bytes": "a size, such as 512MB or 4GB",
+    "flag": "true or false",
+    "path": "a path",
+    "date": "a date, such as 2027-01-31",
+}
