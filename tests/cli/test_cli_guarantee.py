@@ -57,14 +57,22 @@ def test_a_screen_holds_it_and_quiet_says_nothing(entropie, command):
     assert entropie(command, *PAPER, *options, "-q").out == ""
 
 
-@pytest.mark.parametrize("command", ["guarantee", "calibrate"])
-def test_the_scope_is_said(entropie, command):
-    """A guarantee about one person's reports leaked alone never reads as one about all reports."""
-    options = ["--mechanism", "rr", "--epsilon", "12"] if command == "guarantee" else ["--bayes-error", "0.9"]
-    for reports, words in (("1", "one person's report leaked alone"), ("3", "one person's 3 reports leaked alone")):
-        text = " ".join(entropie(command, *PAPER, *options, "--reports", reports).out.split())
-        assert words in text
-        assert "Not covered: attackers who hold everybody's reports" in text
+def test_the_scope_is_said(entropie):
+    """The first sentence is about the store that leaks; what one report tells alone never reads as that."""
+    options = ["guarantee", "--mechanism", "rr", "--epsilon", "12", *PAPER]
+    for more, holds in (
+        ([], "whoever holds everybody's reports (by"),
+        (["--reports", "3"], "everybody's reports, linked by person (by"),
+        (["--reports", "3", "--unlinked"], "everybody's reports, not linked to each other (by"),
+    ):
+        text = " ".join(entropie(*options, *more).out.split())
+        assert holds in text
+        assert "what leaks: all reports one person's alone" in text
+    document = json.loads(entropie(*options, "--reports", "3", "--json").out)
+    single = json.loads(entropie(*options, "--reports", "3", "--unlinked", "--json").out)
+    assert (document["all_reports"]["linked"], single["all_reports"]["linked"]) == (True, False)
+    assert document["all_reports"]["posterior_max"] > single["all_reports"]["posterior_max"] > 0.0
+    assert document["posterior_max"] < document["all_reports"]["posterior_max"]
 
 
 def test_guarantee_json_has_the_documented_keys(entropie):
@@ -72,8 +80,10 @@ def test_guarantee_json_has_the_documented_keys(entropie):
     documented = {
         "mechanism", "users", "reports_per_user", "alpha_bits", "alpha_bits_paper", "alpha_bits_ldp", "bayes_error",
         "bayes_error_paper", "bayes_error_fano", "list_error", "max_leakage_bits", "per_user_bits", "contraction",
+        "posterior_max", "all_reports",
     }  # fmt: skip
     assert documented <= set(rr)
+    assert set(rr["all_reports"]) == {"linked", "alpha_bits", "bayes_error", "list_error", "posterior_max"}
     channel = {"kind", "domain_size", "hash_size", "prime", "collision_probability", "epsilon", "theta"}
     assert set(rr["mechanism"]) == channel
     glh = json.loads(

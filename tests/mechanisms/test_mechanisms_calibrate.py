@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -12,10 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidParameter, Unreachable
-from entropie.mechanisms.calibrate import calibrate
+from entropie.mechanisms.calibrate import Calibration
+from entropie.mechanisms.calibrate import calibrate as calibrate_for
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import from_document, parameters_id
 from entropie.mechanisms.randomized_response import RandomizedResponse
+
+calibrate = functools.partial(calibrate_for, certainty=1.0, scope="alone")
 
 
 def theta_by_hand(users: int, answers: int, bayes_error: float) -> float:
@@ -24,7 +29,11 @@ def theta_by_hand(users: int, answers: int, bayes_error: float) -> float:
     return min(1.0, ((1.0 - bayes_error) * users - 1.0) / (b - 1))
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+def next_theta(result: Calibration) -> Fraction:
+    return Fraction(result.mechanism.theta_numerator + 1, 2**64)
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
 @given(st.integers(2, 10**9), st.integers(2, 10**9), st.integers(2, 10**9), st.floats(0.0, 0.999))
 def test_the_largest_theta_that_keeps_the_promise(users: int, domain_size: int, hash_size: int, share: float) -> None:
     wanted = share * (1.0 - 1.0 / users)  # guessing alone errs with 1 - 1/n
@@ -32,7 +41,8 @@ def test_the_largest_theta_that_keeps_the_promise(users: int, domain_size: int, 
     assert response.mechanism.theta == pytest.approx(theta_by_hand(users, domain_size, wanted), rel=1e-9, abs=1e-15)
     hashing = calibrate(users=users, domain_size=domain_size, bayes_error=wanted, mechanism="glh", hash_size=hash_size)
     by_hand = theta_by_hand(users, min(domain_size, hash_size), wanted)
-    assert hashing.mechanism.theta == pytest.approx(by_hand, rel=1e-9, abs=1e-15)
+    assert hashing.mechanism.theta >= by_hand * (1 - 1e-9) - 1e-15  # collisions may allow more
+    assert hashing.mechanism.theta == 1.0 or not hashing.goal.met(hashing.mechanism.with_theta(next_theta(hashing)))
     for result, kind in ((response, RandomizedResponse), (hashing, LocalHashing)):
         assert isinstance(result.mechanism, kind)
         assert result.guarantee.bayes_error >= wanted - 1e-12
@@ -102,7 +112,8 @@ def test_lists_several_reports_and_priors(mechanism: Any, kind: dict[str, Any]) 
         **{"domain_size": 200, "theta": min(1.0, 1.01 * result.mechanism.theta)}
         | ({"hash_size": result.mechanism.hash_size} if isinstance(result.mechanism, LocalHashing) else {})
     )
-    assert more.guarantee(users=1000, **kind).list_error < 0.9  # one per cent more truth breaks it
+    # one per cent more truth breaks it, where some is left: few hash values need no lies
+    assert result.mechanism.theta == 1.0 or more.guarantee(users=1000, **kind).list_error < 0.9
 
 
 def upper_tail(count: int, trials: int, probability: float) -> float:
@@ -129,7 +140,7 @@ def test_expected_loss_is_the_variance_of_the_estimates() -> None:
 
 
 def test_json_is_plain() -> None:
-    result = calibrate(users=1000, domain_size=200, bayes_error=0.9)
+    result = calibrate_for(users=1000, domain_size=200, bayes_error=0.9)
     document = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert document["bayes_error_wanted"] == 0.9
     assert document["noise_needed"] is True
@@ -139,7 +150,7 @@ def test_json_is_plain() -> None:
     assert from_document(json.dumps(document["parameters"])) == result.mechanism
     assert document["parameters_id"] == parameters_id(result.mechanism)
     assert len(document["alternatives"]) == 1
-    edge = calibrate(users=1000, domain_size=200, bayes_error=0.999)
+    edge = calibrate_for(users=1000, domain_size=200, bayes_error=0.999)
     json.dumps(edge.to_json(), allow_nan=False)  # pure noise has an infinite loss, JSON has no infinity
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pytest
 
@@ -27,6 +28,10 @@ class Boastful(RandomizedResponse):
     @property
     def epsilon(self) -> float:
         return RandomizedResponse.from_theta(domain_size=self.domain_size, theta=0.9 * self.theta).epsilon
+
+    @property
+    def truth(self) -> Fraction:
+        return RandomizedResponse.from_theta(domain_size=self.domain_size, theta=0.9 * self.theta).truth
 
     @property
     def rates(self) -> CountingRates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from theory_oracles import assignments, steady, success, uniform, worst_success
 
-from entropie.mechanisms.calibrate import calibrate
+from entropie.mechanisms.calibrate import calibrate as calibrate_for
 from entropie.mechanisms.identity import Identity
+
+calibrate = functools.partial(calibrate_for, certainty=1.0, scope="alone")
 
 
 def test_a_hundred_million_people_and_five_values() -> None:

@@ -46,6 +46,7 @@ def guarantee(
     reports: int,
     list_size: int,
     prior_max: float | None,
+    linked: bool,
     verbose: bool,
     quiet: bool,
     as_json: bool,
@@ -56,10 +57,12 @@ def guarantee(
     \b
     entropie guarantee --mechanism rr --domain 10.5M --users 1.37M --epsilon 12.72
     """
+    from entropie.theory.crowd import Crowd
+
     if options["mechanism"] is None:
         raise click.UsageError("Missing option '--mechanism'. Choose from: rr, glh.")
     built = build_mechanism(**options)
-    given = built.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max)
+    given = built.guarantee_for(Crowd(users, reports, list_size, prior_max, linked))
     if as_json:
         output.print_json(given.to_json())
     elif not quiet:
@@ -77,6 +80,21 @@ def guarantee(
     group="Attacker",
     help="Wanted error rate of the attacker.",
 )
+@option(
+    "--certainty",
+    type=SHARE,
+    default=0.5,
+    metavar="P",
+    group="Attacker",
+    help="Worst-case certainty about one person; 1 for any. [0.5]",
+)
+@option(
+    "--scope",
+    type=click.Choice(["all", "alone"]),
+    default="all",
+    group="Attacker",
+    help="What leaks: all reports, or one person's alone. [all]",
+)
 @guarantee_options
 @option(
     "--mechanism",
@@ -85,7 +103,7 @@ def guarantee(
     group="Mechanism",
     help="Mechanism, or the more accurate of both. [auto]",
 )
-@option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [costs no accuracy]")
+@option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [the best]")
 @option("--parameters", type=FILE, metavar="FILE", group="Output", help="Write the parameter document here.")
 @public_option
 @verbose_option
@@ -94,7 +112,7 @@ def guarantee(
 def calibrate(
     domain: int, bayes_error: float, parameters: Path | None, verbose: bool, quiet: bool, as_json: bool, **wanted: Any
 ) -> None:
-    """Find the setting that guarantees a wanted error rate of the attacker, and what it costs.
+    """Find the setting that guarantees a wanted error rate of the attacker at the least loss, and what it costs.
 
     \b
     entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
@@ -138,31 +156,31 @@ def guarantee_text(given: Guarantee, verbose: bool = False) -> str:
 
 
 def calibration_text(result: Calibration, verbose: bool = False) -> str:
-    """The terminal view of a calibration: the setting, what it guarantees, what it costs."""
+    """The terminal view of a calibration: the setting, what it guarantees, what it and each limit costs."""
     given = result.guarantee
-    parts = [output.paragraph(_decision(result)), f"{_setting(given)}\n{_people(given)}"]
-    parts.append(_all_bounds(given) if verbose else _bounds(given))
-    if verbose or result.noise_needed:
-        parts.append(_costs(result))
+    parts = [output.paragraph(_decision(result)), _setting(given)]
     if verbose:
-        parts += [_settings_table(result), *map(output.paragraph, (_paper_sentence(result), _scope(given)))]
-    elif result.alternatives and result.noise_needed:
-        parts.append(output.paragraph(_alternative(result)))
-    parts.append(output.paragraph(_not_covered(given)))
+        parts[-1] += f"\n{_people(given)}"
+        parts += [_all_bounds(given), _costs(result), _settings_table(result)]
+        parts += map(output.paragraph, (_paper_sentence(result), _scope(given)))
+    else:
+        parts.append(_bounds(given))
+    parts += [_trade_off(result, verbose), output.paragraph(_why(result)), output.paragraph(_not_covered(given))]
     return "\n\n".join(parts)
-
-
-def _reports(given: Guarantee) -> str:
-    """Whose reports the attacker sees: those of one person, alone."""
-    several = given.reports_per_user > 1
-    return f"{words.plural(given.reports_per_user, 'report') if several else 'report'} leaked alone"
 
 
 def _headline(given: Guarantee) -> str:
     return (
-        f"At most {words.percent(1.0 - given.bayes_error)} of people can be re-identified from one person's "
-        f"{_reports(given)} (by chance: {words.percent(_chance(given))})."
+        f"At most {words.percent(1.0 - given.all_reports.bayes_error)} of people can be re-identified by whoever holds "
+        f"everybody's {_reports(given)} (by chance: {words.percent(_chance(given))})."
     )
+
+
+def _reports(given: Guarantee) -> str:
+    """What the store holds: entries of all people."""
+    if given.reports_per_user == 1:
+        return "reports"
+    return "reports, linked by person" if given.all_reports.linked else "reports, not linked to each other"
 
 
 def _chance(given: Guarantee) -> float:
@@ -189,27 +207,37 @@ def _people(given: Guarantee) -> str:
 
 
 def _bounds(given: Guarantee) -> str:
-    """The guarantee in a few lines."""
-    rows = [["re-identified, at most", words.percent(1.0 - given.bayes_error)]]
+    """The guarantee in a few lines, by what leaks."""
+    store = given.all_reports
+    rows = [["re-identified, at most", words.percent(1.0 - store.bayes_error), words.percent(1.0 - given.bayes_error)]]
     if given.list_size > 1:
-        rows.append([f"... with {given.list_size} guesses", words.percent(1.0 - given.list_error)])
+        listed = [words.percent(1.0 - error) for error in (store.list_error, given.list_error)]
+        rows.append([f"... with {given.list_size} guesses", *listed])
     rows += [
-        ["error rate of the attacker, at least", words.percent(given.bayes_error)],
-        ["information about the sender, at most", _of_all_bits(given)],
-        ["worst-case certainty about one person", words.percent(given.posterior_max)],
+        [
+            f"information about the sender, of {words.digits(math.log2(given.users))} bits",
+            words.digits(store.alpha_bits, 2),
+            words.digits(given.alpha_bits, 2),
+        ],
+        [
+            "worst-case certainty about one person",
+            words.percent(store.posterior_max),
+            words.percent(given.posterior_max),
+        ],
     ]
-    return output.table(["guarantee", ""], rows)
-
-
-def _of_all_bits(given: Guarantee) -> str:
-    return f"{words.digits(given.alpha_bits, 2)} of {words.digits(math.log2(given.users))} bits"
+    return output.table(["what leaks:", "all reports", "one person's alone"], rows)
 
 
 def _all_bounds(given: Guarantee) -> str:
     """Every bound with all its digits, the paper's beside the certified one."""
     several = given.list_error if given.list_size > 1 else None
+    store, entry = given.all_reports, given.list_size > 1
     rows: list[tuple[str, float | None, float | None]] = [
-        ("error rate of the attacker, at least", given.bayes_error, given.bayes_error_paper),
+        ("all reports leak: error rate, at least", store.bayes_error, None),
+        (f"... with {given.list_size} guesses", store.list_error if entry else None, None),
+        ("... information about the sender, bits", store.alpha_bits, None),
+        ("... worst-case certainty", store.posterior_max, None),
+        ("one person's alone: error rate, at least", given.bayes_error, given.bayes_error_paper),
         (f"... with {given.list_size} guesses", several, None),
         ("... by Fano's inequality, weaker", given.bayes_error_fano, None),
         ("... if the hash were ideal", given.bayes_error_ideal_hash, None),
@@ -232,37 +260,41 @@ def _all_digits(value: float | None) -> str:
 
 
 def _scope(given: Guarantee) -> str:
-    several = "these reports" if given.reports_per_user > 1 else "this report"
     return (
-        f"It holds for every distribution of the data and every attacker who sees {several} and nobody else's, even "
-        "one who knows everything about the data except who sent it. The share is an average over people; the "
-        "worst-case certainty is the most that one outcome can reveal."
+        "It holds for every distribution of the data and every attacker who knows all data but not who sent which "
+        "report. The share is an average over people; the worst-case certainty is the most that one outcome can reveal."
     )
 
 
 def _not_covered(given: Guarantee) -> str:
-    more = "" if given.reports_per_user > 1 else ", more reports of one person (--reports)"
+    more = "" if given.reports_per_user > 1 else "more reports of one person (--reports), "
     return (
-        f"Not covered: attackers who hold everybody's reports{more}, other data on the same people, inference without "
+        f"Not covered: {more}anything stored beside the reports, other data on the same people, inference without "
         "identification."
     )
 
 
 def _decision(result: Calibration) -> str:
     """The setting to use, or that none is needed."""
-    given, bare = result.guarantee, result.pseudonymisation
-    wanted = words.stated(result.bayes_error_wanted)
+    given, goal = result.guarantee, result.goal
+    everybody = goal.scope == "all"
+    named = 1.0 - (given.all_reports.list_error if everybody else given.list_error)
+    whom = (
+        f"by whoever holds everybody's {_reports(given)}"
+        if everybody
+        else f"from one person's {words.plural(given.reports_per_user, 'report')} leaked alone"
+    )
+    asked = f"{whom}{_guesses(given)} (asked for: an error rate of {words.stated(goal.bayes_error)})"
     if not result.noise_needed:
         return (
-            f"No noise is needed: with pseudonyms alone at most {words.percent(1.0 - bare.list_error)} of people can "
-            f"be re-identified from one person's {_reports(given)}{_guesses(given)} (asked for: an error rate of "
-            f"{wanted}). It is an average: a rare value may still point to one person."
+            f"No noise is needed: with pseudonyms alone at most {words.percent(named)} of people can be re-identified "
+            f"{asked}. It is an average: a rare value may still point to one person."
         )
+    certainty = given.all_reports.posterior_max if everybody else given.posterior_max
     return (
         f"Use {_NAMES[given.mechanism.hash_size is None]} with epsilon {words.digits(given.mechanism.epsilon, 4)}: at "
-        f"most {words.percent(1.0 - given.list_error)} of people can be re-identified from one person's "
-        f"{_reports(given)}{_guesses(given)} (asked for: an error rate of {wanted}). An average: at "
-        f"worst, one report identifies its sender with {words.percent(given.posterior_max)} certainty."
+        f"most {words.percent(named)} of people can be re-identified {asked}. The worst outcome identifies one person "
+        f"with {words.percent(certainty)} certainty."
     )
 
 
@@ -281,15 +313,40 @@ def _costs(result: Calibration) -> str:
     return output.table(["cost, one report per person", ""], rows)
 
 
-def _alternative(result: Calibration) -> str:
-    """What the mechanism that was not chosen would cost for the same error rate."""
-    other, loss = result.alternatives[0], result.expected_loss.l2_sum
-    name, epsilon = _NAMES[other.guarantee.mechanism.hash_size is None], other.guarantee.mechanism.epsilon
-    return (
-        f"{name.capitalize()} guarantees the same error rate at epsilon {words.digits(epsilon, 4)}, with "
-        f"{words.digits(other.expected_loss.l2_sum / loss)} times the squared error and a worst-case certainty of "
-        f"{words.percent(other.guarantee.posterior_max)}."
-    )
+def _trade_off(result: Calibration, verbose: bool) -> str:
+    """What another limit on certainty would cost, the limit in use among them."""
+    chosen = result.goal.certainty
+    rows = [
+        [
+            f"{words.stated(row.certainty)}{' (chosen)' if row.certainty == chosen else ''}",
+            f"{_NAMES[row.hash_size is None]}, epsilon {words.digits(row.epsilon)}",
+            words.digits(row.l2_sum, 2),
+        ]
+        for row in result.trade_off
+        if verbose or row.certainty in (chosen, 0.9, 1.0)
+    ]
+    return output.table(["worst-case certainty", "best setting", "squared error"], rows)
+
+
+def _why(result: Calibration) -> str:
+    """How exact estimates are, which limit decides, and what the squared error would be without each."""
+    loss, costs = result.expected_loss, result.limit_costs
+    exact = f"A share of 1 % has a standard error of {words.percent(min(1.0, loss.share_1pct_sd))}."
+    if result.decided_by is None:
+        return exact
+    limits = {
+        "the limit on certainty": costs.certainty,
+        "the error rate": costs.bayes_error,
+        "a leak of all reports": costs.all_reports,
+    }
+    spared = [f"without {name}: {_times(ratio)}" for name, ratio in limits.items() if ratio > 1.005]
+    decided = "limit on certainty" if result.decided_by == "certainty" else "error rate"
+    less = f" Squared error {'; '.join(spared)}." if spared else ""
+    return f"{exact} The {decided} decides.{less}"
+
+
+def _times(ratio: float) -> str:
+    return "none" if math.isinf(ratio) else f"{words.digits(ratio, 2)} times less"
 
 
 def _settings_table(result: Calibration) -> str:
@@ -301,11 +358,12 @@ def _settings_table(result: Calibration) -> str:
             _NAMES[given.mechanism.hash_size is None],
             words.digits(given.mechanism.epsilon, 6),
             f"{loss.l2_sum:.6g}",
+            f"{given.all_reports.posterior_max:.6g}",
             f"{given.posterior_max:.6g}",
         ]
         for given, loss in settings
     ]
-    return output.table(["the same guarantee by", "epsilon", "squared error", "worst-case certainty"], rows)
+    return output.table(["the same limits by", "epsilon", "squared error", "certainty, all", "alone"], rows)
 
 
 def _paper_sentence(result: Calibration) -> str:
@@ -314,8 +372,8 @@ def _paper_sentence(result: Calibration) -> str:
         return "The paper's bound guarantees this error rate at no setting."
     setting = f"epsilon {words.digits(result.paper.epsilon, 4)} (theta {words.digits(result.paper.theta, 4)})"
     if result.expected_loss.l2_sum == 0.0:
-        return f"The paper's bound allows {setting} for the same guarantee."
+        return f"The paper's bound allows {setting} for the same error rate."
     ratio = result.paper.l2_sum / result.expected_loss.l2_sum
     return (
-        f"The paper's bound allows {setting} for the same guarantee, at {words.digits(ratio)} times the squared error."
+        f"The paper's bound allows {setting} for the same error rate, at {words.digits(ratio)} times the squared error."
     )

@@ -176,10 +176,19 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
 
 
 def guarantee_options(command: AnyCommand) -> AnyCommand:
-    """--reports, --list, --prior-max."""
+    """--reports, --unlinked, --list, --prior-max."""
     return _together(
         command,
         option("--reports", type=COUNT, default=1, metavar="T", group="Attacker", help="Reports of one person. [1]"),
+        option(
+            "--unlinked",
+            "linked",
+            is_flag=True,
+            flag_value=False,
+            default=True,
+            group="Attacker",
+            help="Nothing tells which reports are of one person.",
+        ),
         option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Attacker", help="Guesses. [1]"),
         option("--prior-max", type=SHARE, metavar="P", group="Attacker", help="Best guess without a report. [1/users]"),
     )

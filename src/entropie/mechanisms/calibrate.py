@@ -1,9 +1,10 @@
-"""The setting that guarantees a wanted Bayes error, what it costs, and what the paper's bound would have asked for."""
+"""The setting that guarantees a wanted error rate and certainty at the least loss, and what each limit costs."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,19 +12,19 @@ from msgspec import Meta
 
 from entropie.document.base import Part, Sha256, Share, Unlimited
 from entropie.errors import InvalidParameter, Unreachable
+from entropie.mechanisms import design
+from entropie.mechanisms.design import Calibrated, Goal, Scope
 from entropie.mechanisms.identity import Identity
-from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.parameters import Parameters, parameters_id, to_document
-from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.notebook import html_table
 from entropie.theory import checks, paper
-from entropie.theory.calibration import hash_size_for, largest_theta
-from entropie.theory.guarantee import ChannelParameters, Guarantee, certified_success
+from entropie.theory.crowd import Crowd
+from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import CountingRates, detectable_share
-from entropie.theory.special import epsilon_of
 
 MechanismName = Literal["rr", "glh", "auto"]
-Calibrated = RandomizedResponse | LocalHashing
+Limit = Literal["certainty", "error"]
+_CERTAINTIES = (0.1, 0.5, 0.9, 0.99, 1.0)
 
 
 class ExpectedLoss(Part, frozen=True):
@@ -74,11 +75,32 @@ class Setting(Part, frozen=True):
     expected_loss: ExpectedLoss
 
 
+class TradeOff(Part, frozen=True):
+    """The best setting for another limit on certainty, to about 1 %; hash_size is null for randomized response."""
+
+    certainty: Share
+    hash_size: int | None
+    epsilon: Unlimited
+    theta: Share
+    l2_sum: Unlimited
+
+
+class LimitCosts(Part, frozen=True):
+    """By what factor the squared error would fall without a limit, all others kept."""
+
+    certainty: Unlimited
+    bayes_error: Unlimited
+    all_reports: Annotated[Unlimited, Meta(description="If one person's reports leaked alone at worst.")]
+
+
 class CalibrationDocument(Part, frozen=True):
     """The goal is reached."""
 
     bayes_error_wanted: Share
+    certainty_wanted: Share
+    scope: Annotated[Scope, Meta(description="What leaks: all reports, or one person's alone.")]
     noise_needed: bool
+    decided_by: Annotated[Limit | None, Meta(description="The limit that the setting reaches.")]
     pseudonymisation: Pseudonyms
     parameters: Parameters
     parameters_id: Annotated[Sha256, Meta(description="SHA-256 of the canonical parameter document.")]
@@ -86,6 +108,8 @@ class CalibrationDocument(Part, frozen=True):
     expected_loss: ExpectedLoss
     paper: PaperSetting | None
     alternatives: list[Setting]
+    trade_off: list[TradeOff]
+    limit_costs: LimitCosts
 
 
 class UnreachableDocument(Part, frozen=True):
@@ -107,9 +131,9 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The outcome: a mechanism, its guarantee, its expected loss, and the alternatives it was chosen from."""
+    """The outcome: a mechanism, its guarantee, its expected loss, the alternatives, and what the limits cost."""
 
-    bayes_error_wanted: float
+    goal: Goal
     mechanism: Calibrated
     guarantee: Guarantee
     expected_loss: ExpectedLoss
@@ -122,12 +146,45 @@ class Calibration:
         """Whether pseudonymisation alone falls short of the target."""
         return self.mechanism.theta < 1.0
 
+    @property
+    def decided_by(self) -> Limit | None:
+        """The limit that a little more truth would break; None without noise."""
+        if not self.noise_needed:
+            return None
+        free = replace(self.goal, certainty=1.0)
+        more = self.mechanism.with_theta(min(1.0, self.mechanism.theta * (1.0 + 1e-6)))
+        return "certainty" if free.met(more) else "error"
+
+    @property
+    def trade_off(self) -> list[TradeOff]:
+        """The least loss for other limits on certainty, all else kept."""
+        known = self.goal.certainty_at(0.0)
+        limits = sorted({c for c in (*_CERTAINTIES, self.goal.certainty) if c >= known})
+        sketches = [(limit, design.sketch(replace(self.goal, certainty=limit))) for limit in limits]
+        return [TradeOff(limit, one.hash_size, one.epsilon, one.theta, one.loss) for limit, one in sketches]
+
+    @property
+    def limit_costs(self) -> LimitCosts:
+        """The loss beside that of the best setting without each limit."""
+        with_all = design.sketch(self.goal).loss
+
+        def saved(**without: Any) -> float:
+            least = design.sketch(replace(self.goal, **without)).loss
+            if least == with_all:  # also where both are nothing, or without limit
+                return 1.0
+            return with_all / least if least > 0.0 else math.inf
+
+        return LimitCosts(saved(certainty=1.0), saved(bayes_error=0.0), saved(scope="alone"))
+
     def to_json(self) -> dict[str, Any]:
         """The document of `calibrate`; what is infinite becomes None."""
         bare = self.pseudonymisation
         return CalibrationDocument(
-            bayes_error_wanted=self.bayes_error_wanted,
+            bayes_error_wanted=self.goal.bayes_error,
+            certainty_wanted=self.goal.certainty,
+            scope=self.goal.scope,
             noise_needed=self.noise_needed,
+            decided_by=self.decided_by,
             pseudonymisation=Pseudonyms(bare.alpha_bits, bare.bayes_error, bare.bayes_error_paper),
             parameters=json.loads(to_document(self.mechanism)),
             parameters_id=parameters_id(self.mechanism),
@@ -135,6 +192,8 @@ class Calibration:
             expected_loss=self.expected_loss,
             paper=self.paper,
             alternatives=[Setting(other.guarantee, other.expected_loss) for other in self.alternatives],
+            trade_off=self.trade_off,
+            limit_costs=self.limit_costs,
         ).to_json()
 
     def _repr_html_(self) -> str:
@@ -147,66 +206,61 @@ def calibrate(
     users: int,
     domain_size: int,
     bayes_error: float,
+    certainty: float = 0.5,
+    scope: Scope = "all",
     mechanism: MechanismName = "auto",
     hash_size: int | None = None,
     reports: int = 1,
     list_size: int = 1,
     prior_max: float | None = None,
+    linked: bool = True,
 ) -> Calibration:
-    """The mechanism with the most truth whose certified error stays at `bayes_error` or above.
+    """The mechanism with the least expected loss that keeps an error rate and a certainty about every person.
 
-    With `list_size` the guarantee is about an attacker with that many guesses, with `reports` about that many reports
-    per user. "auto" takes the smaller expected loss summed over the domain.
+    Its certified error rate, for `list_size` guesses after `reports` reports of each person, is at least `bayes_error`;
+    nobody becomes more certain about one person than `certainty` in any outcome. `scope` says of whom: whoever holds
+    "all" reports, or sees one person's "alone". `certainty=1` asks for averages alone, as the paper does.
     """
-    users = checks.whole_number("users", users)
+    crowd = Crowd(users, reports, list_size, prior_max, linked)
     domain_size = checks.whole_number("domain", domain_size, at_least=2)
-    reports, list_size = checks.whole_number("reports", reports), checks.whole_number("list", list_size)
+    if scope not in ("all", "alone"):
+        raise InvalidParameter.of("scope", "all or alone", scope)
     if mechanism not in ("rr", "glh", "auto"):
         raise InvalidParameter.of("mechanism", "rr, glh or auto", mechanism)
     if hash_size is not None:
         hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
         if mechanism == "rr":
             raise InvalidParameter.of("hash_size", "absent for randomized response, which does not hash", hash_size)
-
-    def success(theta: float, answers: int | None) -> float:
-        channel = ChannelParameters("", domain_size, epsilon_of(theta, answers or domain_size), answers, theta=theta)
-        return certified_success(channel, users, reports, list_size, prior_max)
-
-    def guaranteed(by: Calibrated | Identity) -> Guarantee:
-        return by.guarantee(users=users, reports=reports, list_size=list_size, prior_max=prior_max)
-
+    limit = checks.real_number("certainty", certainty, "a probability from 0 to 1", 0.0, 1.0)
+    goal = Goal(crowd, domain_size, checks.bayes_error_value(bayes_error), limit, scope)
+    goal.check()
     made: list[Calibrated] = []
     if mechanism in ("rr", "auto"):
-        theta = largest_theta(lambda t: success(t, None), bayes_error)
-        made.append(RandomizedResponse.from_theta(domain_size=domain_size, theta=theta))
+        made.append(design.response(goal))
     if mechanism in ("glh", "auto"):
-        g = hash_size or hash_size_for(largest_theta(lambda t: success(t, None), bayes_error), domain_size)
-        theta = largest_theta(lambda t: success(t, g), bayes_error)
-        made.append(LocalHashing.from_theta(domain_size=domain_size, hash_size=g, theta=theta))
+        made.append(design.hashing(goal, hash_size or design.best_hash_size(goal)))
     priced = sorted(
-        ((choice, ExpectedLoss.of(choice.rates, domain_size, users)) for choice in made),
+        ((choice, ExpectedLoss.of(choice.rates, domain_size, crowd.users)) for choice in made),
         key=lambda pair: pair[1].l2_sum,
     )
     best, loss = priced[0]
     return Calibration(
-        bayes_error_wanted=float(bayes_error),
+        goal=goal,
         mechanism=best,
-        guarantee=guaranteed(best),
+        guarantee=best.guarantee_for(crowd),
         expected_loss=loss,
-        paper=_paper_setting(best, users, bayes_error, reports, prior_max),
-        pseudonymisation=guaranteed(Identity(domain_size)),
-        alternatives=tuple(Alternative(other, guaranteed(other), cost) for other, cost in priced[1:]),
+        paper=_paper_setting(best, goal),
+        pseudonymisation=Identity(domain_size).guarantee_for(crowd),
+        alternatives=tuple(Alternative(other, other.guarantee_for(crowd), cost) for other, cost in priced[1:]),
     )
 
 
-def _paper_setting(
-    best: Calibrated, users: int, bayes_error: float, reports: int, prior_max: float | None
-) -> PaperSetting | None:
+def _paper_setting(best: Calibrated, goal: Goal) -> PaperSetting | None:
     """The same kind of mechanism at the theta that the paper's t theta min{log n, log k} and Fano allow."""
+    crowd = goal.crowd
     try:
-        alpha = paper.alpha_bits_for(bayes_error, users, prior_max) / reports
+        alpha = paper.alpha_bits_for(goal.bayes_error, crowd.users, crowd.prior_max) / crowd.reports
     except Unreachable:
         return None
-    theta = paper.theta_for(alpha, users, best.domain_size)
-    same = best.with_theta(theta)
-    return PaperSetting(same.epsilon, same.theta, same.rates.l2_sum(best.domain_size, users))
+    same = best.with_theta(paper.theta_for(alpha, crowd.users, best.domain_size))
+    return PaperSetting(same.epsilon, same.theta, same.rates.l2_sum(best.domain_size, crowd.users))

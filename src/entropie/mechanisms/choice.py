@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,8 +21,9 @@ from entropie.mechanisms import parameters, probability
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomness import Source
 from entropie.mechanisms.values import checked_value
-from entropie.theory import any_mechanism, checks, composition, fano, paper
-from entropie.theory.guarantee import ChannelParameters, Guarantee
+from entropie.theory import any_mechanism, composition, fano, paper
+from entropie.theory.crowd import Crowd
+from entropie.theory.guarantee import ChannelParameters, Guarantee, all_reports, error_of, raised
 from entropie.theory.loss import CountingRates
 
 
@@ -89,6 +90,12 @@ class RandomChoice(Mechanism):
         return self._mean(part.theta for part in self.parts)
 
     @property
+    def truth(self) -> Fraction:
+        """Theta to its last digit."""
+        parts = zip(self.parts, self.weight_numerators, strict=True)
+        return sum((Fraction(numerator, probability.ONE) * part.truth for part, numerator in parts), Fraction(0))
+
+    @property
     def epsilon(self) -> float:
         """The local differential privacy that is kept: the weakest part's, since the choice is told."""
         return max(part.epsilon for part, n in zip(self.parts, self.weight_numerators, strict=True) if n)
@@ -107,44 +114,43 @@ class RandomChoice(Mechanism):
     def _mean(self, values: Any) -> float:
         return math.fsum(w * v for w, v in zip(self.weights, values, strict=True) if w)
 
-    def guarantee(
-        self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
-    ) -> Guarantee:
+    def guarantee_for(self, crowd: Crowd) -> Guarantee:
         """The parts' guarantees, averaged; for several reports the bounds that need only theta."""
-        users, reports = checks.whole_number("users", users), checks.whole_number("reports", reports)
-        parts = [part.guarantee(users=users, list_size=list_size, prior_max=prior_max) for part in self.parts]
+        n, t, prior_max = crowd.users, crowd.reports, crowd.prior_max
+        parts = [part.guarantee_for(replace(crowd, reports=1)) for part in self.parts]
         answers = max(min(part.mechanism.answers, self.domain_size) for part in parts)
 
         def mean(name: str) -> float:
             return self._mean(getattr(part, name) for part in parts)
 
-        def success(guesses: int, single_error: str) -> float:
-            if reports == 1:
-                return 1.0 - mean(single_error)
-            direct = composition.success(self.theta, answers, users, reports, guesses, prior_max or 0.0)
-            return min(direct, fano.success(alpha, users, prior_max, guesses))
+        def error(guesses: int, single_error: str) -> float:
+            if t == 1:
+                return mean(single_error)
+            direct = composition.success(self.theta, answers, n, t, guesses, prior_max or 0.0)
+            return error_of(raised(min(direct, fano.success(alpha, n, prior_max, guesses))))
 
-        alpha = composition.alpha_bits(mean("alpha_bits"), self.theta, answers, users, reports)
-        alpha_paper = reports * mean("alpha_bits_paper")
-        budget = self.epsilon
+        alpha = composition.alpha_bits(mean("alpha_bits"), self.theta, answers, n, t)
+        alpha_paper = t * mean("alpha_bits_paper")
+        entry_bits = alpha if crowd.linked else mean("alpha_bits")
         return Guarantee(
-            mechanism=ChannelParameters(self.kind, self.domain_size, budget, theta=self.theta),
-            users=users,
-            reports_per_user=reports,
-            list_size=list_size,
+            mechanism=ChannelParameters(self.kind, self.domain_size, self.epsilon, theta=self.theta),
+            users=n,
+            reports_per_user=t,
+            list_size=crowd.list_size,
             prior_max=prior_max,
             alpha_bits=alpha,
             alpha_bits_paper=alpha_paper,
-            alpha_bits_ldp=reports * mean("alpha_bits_ldp"),
-            alpha_bits_ldp_tight=reports * mean("alpha_bits_ldp_tight"),
-            bayes_error=1.0 - success(1, "bayes_error"),
-            bayes_error_paper=paper.bayes_error(alpha_paper, users, prior_max),
-            bayes_error_fano=fano.bayes_error(alpha, users, prior_max),
-            list_error=1.0 - success(list_size, "list_error"),
-            max_leakage_bits=min(math.log2(users), reports * math.log2(self._mean(_leaked(parts)))),
-            per_user_bits=reports * mean("per_user_bits"),
-            posterior_max=any_mechanism.posterior_max(users, budget, reports, prior_max),
+            alpha_bits_ldp=t * mean("alpha_bits_ldp"),
+            alpha_bits_ldp_tight=t * mean("alpha_bits_ldp_tight"),
+            bayes_error=error(1, "bayes_error"),
+            bayes_error_paper=paper.bayes_error(alpha_paper, n, prior_max),
+            bayes_error_fano=fano.bayes_error(alpha, n, prior_max),
+            list_error=error(crowd.list_size, "list_error"),
+            max_leakage_bits=min(math.log2(n), t * math.log2(self._mean(_leaked(parts)))),
+            per_user_bits=t * mean("per_user_bits"),
+            posterior_max=any_mechanism.posterior_max(n, self.epsilon, t, prior_max),
             contraction=mean("contraction"),
+            all_reports=all_reports(crowd, self.domain_size, self.truth, self.epsilon, entry_bits),
         )
 
     def obfuscate(self, value: int) -> ChosenReport:

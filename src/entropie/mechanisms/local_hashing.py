@@ -114,6 +114,11 @@ class LocalHashing(Mechanism):
         return self.theta_numerator / probability.ONE
 
     @property
+    def truth(self) -> Fraction:
+        """Theta to its last digit."""
+        return Fraction(self.theta_numerator, probability.ONE)
+
+    @property
     def epsilon(self) -> float:
         """The local differential privacy that is kept: never more than was asked for."""
         return probability.epsilon_of_numerator(self.theta_numerator, self.hash_size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from entropie.estimation.estimates import Estimates, estimate
 from entropie.mechanisms import parameters
 from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
 from entropie.mechanisms.values import checked_value, checked_values
+from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, Guarantee, guarantee
 from entropie.theory.loss import CountingRates
 
@@ -61,11 +63,26 @@ class Mechanism(ABC):
         """The numbers a guarantee depends on, for truth with probability theta and else a uniform answer."""
         return ChannelParameters(self.kind, self.domain_size, self.epsilon)
 
+    @property
+    def truth(self) -> Fraction:
+        """Theta to its last digit."""
+        return Fraction(self.theta)
+
     def guarantee(
-        self, *, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
+        self,
+        *,
+        users: int,
+        reports: int = 1,
+        list_size: int = 1,
+        prior_max: float | None = None,
+        linked: bool = True,
     ) -> Guarantee:
-        """What is guaranteed when this many users send this many reports each; follows from `channel` if it fits."""
-        return guarantee(self.channel, users, reports, list_size, prior_max)
+        """What is guaranteed when this many users send this many reports each, linked to each other or not."""
+        return self.guarantee_for(Crowd(users, reports, list_size, prior_max, linked))
+
+    def guarantee_for(self, crowd: Crowd) -> Guarantee:
+        """The same for a crowd; follows from `channel` where a report is the truth or uniform over all answers."""
+        return guarantee(self.channel, crowd, self.truth)
 
     @abstractmethod
     def draw(self, values: NDArray[np.uint64], source: Source) -> Any:

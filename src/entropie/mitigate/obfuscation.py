@@ -25,6 +25,7 @@ from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.theory import checks
 from entropie.theory.calibration import largest_theta
+from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, certified_success
 from entropie.theory.special import epsilon_of
 
@@ -143,6 +144,8 @@ def best_response(senders: Senders, wanted_error: float, max_epsilon: float | No
         users=senders.users,
         domain_size=senders.domain_size,
         bayes_error=wanted_error,
+        certainty=1.0,
+        scope="alone",
         mechanism="rr",
         reports=senders.reports_per_user,
     ).mechanism
@@ -186,7 +189,7 @@ def _hashing(senders: Senders, wanted_error: float, hash_size: int, max_epsilon:
 
     def success(theta: float) -> float:
         channel = ChannelParameters("glh", k, epsilon_of(theta, hash_size), hash_size, theta=theta)
-        return certified_success(channel, senders.users, senders.reports_per_user)
+        return float(certified_success(channel, Crowd(senders.users, senders.reports_per_user)))
 
     theta = largest_theta(success, wanted_error)
     if epsilon_of(theta, hash_size) > max_epsilon:

@@ -1,16 +1,12 @@
-"""From a wanted guarantee back to the setting: one generic inversion, and the choice of a hash size."""
+"""From a wanted guarantee back to the setting: one generic inversion."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from entropie.errors import Unreachable, option
 from entropie.theory import checks
 from entropie.theory.special import largest_where
-
-HASH_NOISE_SHARE = 0.01
-"""A hash size is chosen so that collisions and lies add at most this share to the loss that no hash size avoids."""
 
 
 def largest_theta(success: Callable[[float], float], bayes_error: float) -> float:
@@ -26,15 +22,3 @@ def largest_theta(success: Callable[[float], float], bayes_error: float) -> floa
             f"lower {option('bayes_error')}, or have more people."
         )
     return largest_where(lambda theta: 1.0 - success(theta) >= wanted, 0.0, 1.0)
-
-
-def hash_size_for(theta: float, domain_size: int) -> int:
-    """The smallest round hash size whose noise adds at most `HASH_NOISE_SHARE` to the summed loss (1-theta)/(n theta).
-
-    An absent item has variance about (1-theta)/(g n theta^2); k of them stay within the share when g is at least
-    k/(share theta).
-    """
-    needed = domain_size / (HASH_NOISE_SHARE * theta) if theta > 0.0 else math.inf
-    if needed >= checks.LARGEST_SIZE:
-        return checks.LARGEST_SIZE
-    return int(min(checks.LARGEST_SIZE, 10 ** math.ceil(math.log10(max(needed, 2.0)))))

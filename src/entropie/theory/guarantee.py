@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated
 
 import msgspec
@@ -11,16 +14,21 @@ from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.notebook import html_table
 from entropie.theory import (
     any_mechanism,
-    checks,
     composition,
+    everybody,
     fano,
     local_hashing,
     paper,
     randomized_response,
+    repeated,
     worst_case,
 )
+from entropie.theory.crowd import Crowd
 from entropie.theory.special import theta_of
 from entropie.words import plural
+
+_ROUNDING = 1.0 + 1e-12
+"""Raises what floating-point sums and bisections find, so that it is a bound in spite of their rounding."""
 
 
 class ChannelParameters(Part, frozen=True):
@@ -47,12 +55,27 @@ class ChannelParameters(Part, frozen=True):
         return self.hash_size or self.domain_size
 
 
+class AllReports(Part, frozen=True):
+    """What holds for an attacker who has everybody's reports, shuffled, and names the sender of one entry of the store.
+
+    An entry is all the reports of a person where they are linked to each other, and else a single report.
+    """
+
+    linked: bool
+    alpha_bits: Unlimited
+    bayes_error: Share
+    list_error: Share
+    posterior_max: Share
+
+
 class Guarantee(Part, frozen=True, omit_defaults=True):
-    """What holds for every joint distribution of users and data, and every attacker who sees one user's reports alone.
+    """What holds for every joint distribution of users and data, by what leaks.
 
-    Information is in bits per user (for all their reports together), errors are shares of wrong identifications.
+    `all_reports` is about an attacker who holds the whole store; everything else about one who sees one user's reports
+    alone. Information is in bits per user (for all their reports together), errors are shares of wrong identifications.
 
-    alpha_bits             certified bound on I(U;Y), exact for one report by randomized response
+    alpha_bits             certified bound on I(U;Y), exact for randomized response where there are no more users than
+                           items, or one report
     alpha_bits_paper       the paper's theorem, t theta min{log n, log k}
     alpha_bits_ldp         the paper's proposition for any epsilon-LDP mechanism, times t
     alpha_bits_ldp_tight   the best possible bound that knows only epsilon, times t
@@ -64,6 +87,7 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
     per_user_bits          worst information about a single user over users and priors (infinite without noise)
     posterior_max          largest probability that a user's reports can give them, from prior_max (or 1/n) before
     contraction            eta of I(U;Y) <= eta I(U;X), for one report
+    all_reports            the same when all users' reports leak
     *_ideal_hash           local hashing only: exact value if the hash were ideal
     """
 
@@ -84,127 +108,174 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
     per_user_bits: Unlimited
     posterior_max: Share
     contraction: Share
+    all_reports: AllReports
     alpha_bits_ideal_hash: float | None = None
     bayes_error_ideal_hash: float | None = None
 
     def _repr_html_(self) -> str:
-        channel = self.mechanism
-        caption = (
-            f"{channel.kind}, {channel.domain_size:,} items, {plural(self.users, 'person', 'people')}, "
-            f"{plural(self.reports_per_user, 'report')} of one person leaked alone"
-        )
-        names = (
-            "alpha_bits",
-            "alpha_bits_paper",
-            "bayes_error",
-            "bayes_error_paper",
-            "max_leakage_bits",
-            "contraction",
-        )
-        rows = [("epsilon", channel.epsilon), ("theta", channel.theta)]
-        return html_table(caption, ("guarantee", "value"), rows + [(name, getattr(self, name)) for name in names])
+        channel, reports = self.mechanism, plural(self.reports_per_user, "report")
+        people = plural(self.users, "person", "people")
+        caption = f"{channel.kind}, {channel.domain_size:,} items, {people}, {reports} of each"
+        rows = [
+            ("alpha_bits", self.all_reports.alpha_bits, self.alpha_bits),
+            ("bayes_error", self.all_reports.bayes_error, self.bayes_error),
+            ("posterior_max", self.all_reports.posterior_max, self.posterior_max),
+            ("alpha_bits_paper", "", self.alpha_bits_paper),
+            ("bayes_error_paper", "", self.bayes_error_paper),
+            ("epsilon", channel.epsilon, channel.epsilon),
+            ("theta", channel.theta, channel.theta),
+        ]
+        return html_table(caption, ("guarantee", "all reports leak", "one person's alone"), rows)
 
 
-def certified_success(
-    channel: ChannelParameters, users: int, reports: int = 1, list_size: int = 1, prior_max: float | None = None
-) -> float:
-    """Probability of naming the user with `list_size` guesses that no attacker exceeds.
+def certified_success(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None = None) -> Fraction:
+    """The chance of naming whose reports leaked that no attacker exceeds; `truth` is theta to its last digit.
 
-    The smaller of the direct bound, which is exact for one report by randomized response, and Fano's inequality.
+    Exact for one report by randomized response; otherwise the smaller of a direct bound and Fano's inequality.
     """
-    direct = _direct_success(channel, users, reports, list_size, prior_max)
-    by_fano = fano.success(certified_alpha_bits(channel, users, reports), users, prior_max, list_size)
-    return min(direct, by_fano)
-
-
-def _direct_success(
-    channel: ChannelParameters, users: int, reports: int, list_size: int, prior_max: float | None
-) -> float:
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    if reports > 1:
-        answers = min(channel.answers, k)
-        return composition.success(channel.theta, answers, users, reports, list_size, prior_max or 0.0)
-    if g is not None:
-        if prior_max is not None:
-            return local_hashing.success_with_prior_max(users, prior_max, k, g, eps, list_size)
-        return local_hashing.success(users, k, g, eps, list_size)
-    if prior_max is None:
-        return randomized_response.success(users, k, eps, list_size)
-    if list_size == 1:
-        return randomized_response.success_with_prior_max(users, prior_max, k, eps)
-    return local_hashing.success_with_prior_max(users, prior_max, k, k, eps, list_size)
-
-
-def certified_alpha_bits(channel: ChannelParameters, users: int, reports: int = 1) -> float:
-    """Bound on I(U;Y) over all reports of a user; exact for one report by randomized response."""
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    if g is None:
-        single = randomized_response.alpha_bits(users, k, eps)
+    theta = Fraction(channel.theta) if truth is None else truth
+    k, g = channel.domain_size, channel.hash_size
+    if crowd.reports == 1:
+        direct = _one_report(channel, crowd, theta)
+        if g is None and (crowd.prior_max is None or crowd.list_size == 1):
+            return direct
     else:
-        single = local_hashing.alpha_bits(users, k, g, eps, channel.collision_probability or 0.0)
-    return composition.alpha_bits(single, channel.theta, min(channel.answers, k), users, reports)
+        direct = _several_reports(channel, crowd, float(theta))
+        if g is None and crowd.prior_max is None and repeated.is_exact(crowd.users, k, crowd.reports):
+            return direct
+    bits = certified_alpha_bits(channel, crowd)
+    return min(direct, raised(fano.success(bits, crowd.users, crowd.prior_max, crowd.list_size)))
 
 
-def guarantee(
-    channel: ChannelParameters,
-    users: int,
-    reports: int = 1,
-    list_size: int = 1,
-    prior_max: float | None = None,
-) -> Guarantee:
-    """Collect every guarantee of `channel` for this many users."""
-    users = checks.whole_number("users", users)
-    reports = checks.whole_number("reports", reports)
-    list_size = checks.whole_number("list", list_size)
-    if prior_max is not None:
-        prior_max = checks.prior_max_value(prior_max, users)
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    alpha = certified_alpha_bits(channel, users, reports)
-    alpha_paper = paper.alpha_bits_composed(paper.alpha_bits(users, k, eps, g), reports)
+def _one_report(channel: ChannelParameters, crowd: Crowd, theta: Fraction) -> Fraction:
+    """theta min(1, b L p) + (1-theta) L p, b = min(n, k, g); with a prior and one guess, randomized response's own."""
+    k, g = channel.domain_size, channel.hash_size
+    if g is None and crowd.prior_max is not None and crowd.list_size == 1:
+        return raised(randomized_response.success_with_prior_max(crowd.users, crowd.prior_max, k, channel.epsilon))
+    buckets, guesses = min(crowd.users, k, channel.answers), min(Fraction(1), crowd.guesses)
+    return theta * min(Fraction(1), buckets * guesses) + (1 - theta) * guesses
+
+
+def _several_reports(channel: ChannelParameters, crowd: Crowd, theta: float) -> Fraction:
+    """The exact value over b answers where people are no more, and else E min(1, L b^S p).
+
+    A prior is worst where as many people as possible have the largest probability; one more stands for the rest.
+    """
+    b, t = channel.answers, crowd.reports
+    prior = crowd.prior_max or 0.0
+    bound = composition.success(theta, min(b, channel.domain_size), crowd.users, t, crowd.list_size, prior)
+    people = crowd.users if crowd.prior_max is None else min(crowd.users, math.ceil(1.0 / crowd.prior_max))
+    if repeated.is_exact(people, b, t):
+        share = float(people * crowd.best_guess)
+        bound = min(bound, share * repeated.success(people, b, theta, t, crowd.list_size))
+    return raised(bound)
+
+
+def certified_alpha_bits(channel: ChannelParameters, crowd: Crowd) -> float:
+    """Bound on I(U;Y) over all reports of a user; exact for randomized response with one report or n <= k."""
+    k, g, eps, n, t = channel.domain_size, channel.hash_size, channel.epsilon, crowd.users, crowd.reports
     if g is None:
-        leaked = worst_case.max_leakage_bits(users, k, eps)
+        single = randomized_response.alpha_bits(n, k, eps)
+    else:
+        single = local_hashing.alpha_bits(n, k, g, eps, channel.collision_probability or 0.0)
+    bound = composition.alpha_bits(single, channel.theta, min(channel.answers, k), n, t)
+    if t > 1 and repeated.is_exact(n, channel.answers, t):
+        return min(bound, repeated.alpha_bits(n, channel.answers, eps, t))
+    return bound
+
+
+def entry_bits(channel: ChannelParameters, crowd: Crowd, alpha: float) -> float:
+    """Bound on the information in one entry of a store: all reports of a person, `alpha`, or a single one."""
+    return alpha if crowd.linked else certified_alpha_bits(channel, replace(crowd, reports=1))
+
+
+def all_reports(crowd: Crowd, domain_size: int, theta: Fraction, epsilon: float, alone_bits: float) -> AllReports:
+    """What holds when all reports leak, for any mechanism with this Doeblin constant and this epsilon.
+
+    `alone_bits` bounds the information in one entry that leaks alone.
+    """
+    bits = everybody.alpha_bits(crowd, domain_size, float(theta), alone_bits)
+
+    def error(guesses: int) -> float:
+        by_fano = raised(fano.success(bits, crowd.users, crowd.prior_max, guesses))
+        return error_of(min(everybody.success(replace(crowd, list_size=guesses), domain_size, theta), by_fano))
+
+    return AllReports(
+        linked=crowd.linked,
+        alpha_bits=bits,
+        bayes_error=error(1),
+        list_error=error(crowd.list_size),
+        posterior_max=everybody.posterior_max(crowd, epsilon),
+    )
+
+
+def raised(bound: float) -> Fraction:
+    """A floating-point value as a bound."""
+    return Fraction(min(1.0, bound * _ROUNDING))
+
+
+def error_of(success: Fraction) -> float:
+    """1 - success, rounded once."""
+    return float(1 - success)
+
+
+def guarantee(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None = None) -> Guarantee:
+    """Collect every guarantee of `channel`; `truth` is its theta to the last digit."""
+    n, t, prior_max = crowd.users, crowd.reports, crowd.prior_max
+    theta = Fraction(channel.theta) if truth is None else truth
+    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
+    alpha = certified_alpha_bits(channel, crowd)
+    alpha_paper = paper.alpha_bits_composed(paper.alpha_bits(n, k, eps, g), t)
+    if g is None:
+        leaked = worst_case.max_leakage_bits(n, k, eps)
         per_user = randomized_response.per_user_bits(k, eps)
         contraction = randomized_response.contraction(k, eps)
     else:
         collision = channel.collision_probability or 0.0
-        leaked = worst_case.max_leakage_bits_hash(users, k, g, eps)
+        leaked = worst_case.max_leakage_bits_hash(n, k, g, eps)
         per_user = local_hashing.per_user_bits(g, eps, collision)
         contraction = local_hashing.contraction(g, eps, collision)
     return Guarantee(
         mechanism=channel,
-        users=users,
-        reports_per_user=reports,
-        list_size=list_size,
+        users=n,
+        reports_per_user=t,
+        list_size=crowd.list_size,
         prior_max=prior_max,
         alpha_bits=alpha,
         alpha_bits_paper=alpha_paper,
-        alpha_bits_ldp=reports * paper.alpha_bits_ldp(users, k, eps),
-        alpha_bits_ldp_tight=reports * any_mechanism.alpha_bits(users, k, eps),
-        bayes_error=1.0 - certified_success(channel, users, reports, 1, prior_max),
-        bayes_error_paper=paper.bayes_error(alpha_paper, users, prior_max),
-        bayes_error_fano=fano.bayes_error(alpha, users, prior_max),
-        list_error=1.0 - certified_success(channel, users, reports, list_size, prior_max),
-        max_leakage_bits=worst_case.composed_bits(leaked, users, reports),
-        per_user_bits=reports * per_user,
-        posterior_max=any_mechanism.posterior_max(users, eps, reports, prior_max),
+        alpha_bits_ldp=t * paper.alpha_bits_ldp(n, k, eps),
+        alpha_bits_ldp_tight=t * any_mechanism.alpha_bits(n, k, eps),
+        bayes_error=error_of(certified_success(channel, replace(crowd, list_size=1), theta)),
+        bayes_error_paper=paper.bayes_error(alpha_paper, n, prior_max),
+        bayes_error_fano=fano.bayes_error(alpha, n, prior_max),
+        list_error=error_of(certified_success(channel, crowd, theta)),
+        max_leakage_bits=worst_case.composed_bits(leaked, n, t),
+        per_user_bits=t * per_user,
+        posterior_max=any_mechanism.posterior_max(n, eps, t, prior_max),
         contraction=contraction,
-        alpha_bits_ideal_hash=None if g is None else _ideal_alpha_bits(channel, users, reports),
-        bayes_error_ideal_hash=_ideal_bayes_error(channel, users, reports, prior_max),
+        all_reports=all_reports(crowd, k, theta, eps, entry_bits(channel, crowd, alpha)),
+        alpha_bits_ideal_hash=None if g is None else _ideal_alpha_bits(channel, crowd),
+        bayes_error_ideal_hash=None if g is None else _ideal_bayes_error(channel, crowd, theta),
     )
 
 
-def _ideal_alpha_bits(channel: ChannelParameters, users: int, reports: int) -> float:
+def _ideal_alpha_bits(channel: ChannelParameters, crowd: Crowd) -> float:
+    """Exact for one report; otherwise a bound."""
     k, g, eps = channel.domain_size, channel.answers, channel.epsilon
-    single = local_hashing.alpha_bits_ideal(users, k, g, eps)
-    return composition.alpha_bits(single, channel.theta, min(g, k), users, reports)
+    single = local_hashing.alpha_bits_ideal(crowd.users, k, g, eps)
+    bound = composition.alpha_bits(single, channel.theta, min(g, k), crowd.users, crowd.reports)
+    if crowd.reports > 1 and repeated.is_exact(crowd.users, g, crowd.reports):
+        return min(bound, repeated.alpha_bits(crowd.users, g, eps, crowd.reports))
+    return bound
 
 
-def _ideal_bayes_error(channel: ChannelParameters, users: int, reports: int, prior_max: float | None) -> float | None:
-    """Exact for one report and equally likely users; otherwise a bound."""
-    k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
-    if g is None:
-        return None
-    if reports == 1 and prior_max is None:
-        return 1.0 - local_hashing.success_ideal(users, k, g, eps)
-    bound = certified_success(channel, users, reports, 1, prior_max)
-    return 1.0 - min(bound, fano.success(_ideal_alpha_bits(channel, users, reports), users, prior_max))
+def _ideal_bayes_error(channel: ChannelParameters, crowd: Crowd, theta: Fraction) -> float:
+    """Exact for equally likely users and one report, or no more users than items; otherwise a bound."""
+    k, g, n, t = channel.domain_size, channel.answers, crowd.users, crowd.reports
+    if crowd.prior_max is None and t == 1:
+        return 1.0 - local_hashing.success_ideal(n, k, g, channel.epsilon)
+    if crowd.prior_max is None and n <= k and t <= repeated.MOST_REPORTS:
+        return 1.0 - repeated.success_ideal_hash(n, g, float(theta), t)
+    any_family = msgspec.structs.replace(channel, collision_probability=None)
+    bound = certified_success(any_family, replace(crowd, list_size=1), theta)
+    return error_of(min(bound, raised(fano.success(_ideal_alpha_bits(channel, crowd), n, crowd.prior_max))))

@@ -63,6 +63,11 @@ def _stirling_error(n: float) -> float:
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / n
 
 
+def log_factorial_gap(n: int) -> float:
+    """Ln n - (1/n) ln n!, without cancellation: 0 for one, towards 1 for many."""
+    return 0.0 if n <= 1 else 1.0 - (0.5 * math.log(2.0 * math.pi * n) + _stirling_error(n)) / n
+
+
 def binomial_pmf(count: int, trials: int, probability: float) -> float:
     """Pr(N = count) for N ~ Bin(trials, probability), to full relative precision for 10^12 trials and more.
 

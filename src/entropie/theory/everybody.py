@@ -1,0 +1,95 @@
+"""Everybody's reports in one hand: what a collector, or whoever steals the store, can learn from all of them.
+
+n people send t reports each; the store is shuffled, whole people where the reports of one person are linked to each
+other, report by report where they are not. The attacker knows everybody's data, sees the whole store and names the
+sender of one entry: a person's t reports, or a single one. A mechanism with Doeblin constant theta sends something
+that depends on the datum with probability theta and else noise from one law for all (randomized response and local
+hashing exactly so). Write f = 1 - (1-theta)^t for linked entries, theta for single ones, N for the number of entries
+(n, or nt) and D for the number of data that an entry may have (at most n; k^t, or k).
+
+Proofs. An oracle tells which reports are noise; that only helps the attacker.
+- The entry is not all noise (probability f): let the oracle tell its data too. People with the same data can be
+  exchanged, so that naming one of them is right with the largest prior among them: at most min(1, L D p) for L guesses
+  and a largest prior p. In bits it tells the data, at most log D.
+- The entry is all noise: let the oracle tell who sent every other entry that is not. What remains are the senders of
+  1 + M noisy entries, M ~ Bin(N-1, 1-f), that can be exchanged: L guesses are right with L n p E 1/(1+M) at most, and
+  E 1/(1+M) = (1 - f^N)/(N (1-f)). An entry of a person has company of their own where reports are not linked: then the
+  entropy that remains is E log(1+M) - E log(1+M'), M' ~ Bin(t-1, 1-theta), and up to t of the entries are theirs.
+- Certainty: exchanging two people's entries changes 2t reports (2 where they are not linked), each by a factor of w at
+  most; so every other person keeps w^-2t of the weight. Attained where all others have one datum and report it.
+- Reports are independent given who sent what, so all of them tell at most N alpha bits about the order, alpha for one
+  entry alone; the entropies of the N senders add up to at most N log n, log of the number of orders above that of the
+  order. One entry therefore tells at most alpha + log n - (1/N) log(N!/t!^n), t = 1 where linked: 1.44 bits more.
+An erasure, which shows its noise, attains the first two with different data for all.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+from entropie.theory import any_mechanism
+from entropie.theory.crowd import Crowd
+from entropie.theory.special import LN2, binomial_expectation, log_factorial_gap
+
+_CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+
+
+def success(crowd: Crowd, domain_size: int, theta: Fraction) -> Fraction:
+    """The share of L guesses that no attacker exceeds: f min(1, L D p) + min(1-f, L p (1-f^N))."""
+    if not crowd.linked and crowd.reports > 1:  # what is not linked is no easier to name than what is
+        return min(_success(crowd, domain_size, theta), _success(replace(crowd, linked=True), domain_size, theta))
+    return _success(crowd, domain_size, theta)
+
+
+def _success(crowd: Crowd, domain_size: int, theta: Fraction) -> Fraction:
+    guesses, entries = crowd.guesses, crowd.users * (1 if crowd.linked else crowd.reports)
+    with decimal.localcontext(_CONTEXT):
+        noise = (1 - _decimal(theta)) ** (crowd.reports if crowd.linked else 1)
+        told = 1 - noise
+        named = told * _decimal(min(Fraction(1), guesses * _kinds(crowd, domain_size)))
+        hidden = min(noise, _decimal(guesses) * (1 - told**entries))
+        return Fraction(min(Decimal(1), named + hidden))
+
+
+def alpha_bits(crowd: Crowd, domain_size: int, theta: float, alone_bits: float) -> float:
+    """Bits about the sender of one entry; `alone_bits` is the bound for an entry that leaks alone.
+
+    The smallest of log n, f log D + (1-f) [log n - E log(1+M) + E log(1+M')] and alone + log n - (1/N) log(N!/t!^n).
+    """
+    n, t = crowd.users, crowd.reports
+    entries, own, linked = (n, 1, t) if crowd.linked else (n * t, t, 1)
+    noise = (1.0 - theta) ** linked
+    told = 1.0 if theta >= 1.0 else -math.expm1(linked * math.log1p(-theta))
+    kinds = min(math.log2(n), linked * math.log2(domain_size))
+    hidden = max(0.0, math.log2(n) - _mean_log2(entries - 1, noise) + _mean_log2(own - 1, noise))
+    bounds = [math.log2(n), told * kinds + noise * hidden]
+    if crowd.prior_max is None:
+        bounds.append(alone_bits + (log_factorial_gap(entries) - log_factorial_gap(own)) / LN2)
+    return max(0.0, min(bounds))
+
+
+def posterior_max(crowd: Crowd, epsilon: float) -> float:
+    """Worst-case certainty about one person: w^2t p/(w^2t p + 1 - p), w^2 where reports are not linked."""
+    changed = 2 * (crowd.reports if crowd.linked else 1)
+    return any_mechanism.posterior_max(crowd.users, epsilon, changed, crowd.prior_max)
+
+
+def _kinds(crowd: Crowd, domain_size: int) -> int:
+    """D: how many different data entries may have."""
+    if domain_size >= crowd.users or not crowd.linked:
+        return min(crowd.users, domain_size)
+    most: int = domain_size ** min(crowd.reports, crowd.users.bit_length())
+    return min(crowd.users, most)
+
+
+def _mean_log2(trials: int, probability: float) -> float:
+    """E log2(1+M) for M ~ Bin(trials, probability)."""
+    return binomial_expectation(lambda count: math.log2(1.0 + count), trials, probability) if trials else 0.0
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / value.denominator
