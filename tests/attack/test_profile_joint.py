@@ -118,3 +118,24 @@ def test_the_temperature_is_the_least_surprised() -> None:
 def test_a_right_person_who_is_not_listed_is_a_bounded_surprise() -> None:
     found = Candidates(np.array([[1, 2]]), np.array([[0.0, -1.0]]))
     assert mean_surprise(found, np.array([7])) == pytest.approx(-np.log(1e-6))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fewer_targets_than_people_leave_some_people_without(seed: int) -> None:
+    """Nobody has more than one target, and who has less is not pulled towards one."""
+    scores = np.random.default_rng(seed).normal(size=(4, 9)) * 3
+    chances = np.exp(as_matrix(joint_scores(everyone(scores), 9, rounds=20_000), 9))
+    assert chances.sum(axis=1) == pytest.approx(np.ones(4))
+    assert chances.sum(axis=0).max() <= 1.0 + 1e-4
+    held = chances.sum(axis=0) > 1.0 - 1e-4
+    # who is not held back keeps the odds that the scores give against others who are not
+    free = np.flatnonzero(~held)
+    for row in range(4):
+        odds = np.log(chances[row, free]) - scores[row, free]
+        assert odds == pytest.approx(np.full(free.size, odds[0]), abs=1e-6)
+
+
+def test_one_target_alone_is_told_nothing_by_the_crowd() -> None:
+    scores = np.random.default_rng(1).normal(size=(1, 50)) * 3
+    for found in (crowd_scores(everyone(scores), 50), joint_scores(everyone(scores), 50)):
+        assert as_matrix(found, 50) == pytest.approx(scores - total(scores, 1))

@@ -13,10 +13,13 @@ _STILL = 1e-6
 
 
 @njit(nogil=True, cache=True)
-def scaled(people: NDArray[np.int64], scores: NDArray[np.float64], users: int, rounds: int) -> NDArray[np.float64]:
+def scaled(
+    people: NDArray[np.int64], scores: NDArray[np.float64], users: int, rounds: int, least: float
+) -> NDArray[np.float64]:
     """Alternate sums over people and sums over targets to 1; returns ln of the chances in each list, -inf for nobody.
 
-    Ends early when no person's factor changes by more than a millionth.
+    A person whose chances sum to less than `least` is left as they are. Ends early when no person's factor changes by
+    more than a millionth.
     """
     rows, count = people.shape
     mass = np.zeros((rows, count))
@@ -43,8 +46,9 @@ def scaled(people: NDArray[np.int64], scores: NDArray[np.float64], users: int, r
         moved = 0.0
         for person in range(users):
             if sums[person] > 0.0:
-                moved = max(moved, abs(factor[person] * sums[person] - 1.0))
-                factor[person] = 1.0 / sums[person]
+                mine = max(sums[person], least)
+                moved = max(moved, abs(factor[person] * mine - 1.0))
+                factor[person] = 1.0 / mine
         if moved < _STILL:
             break
     chances = np.full((rows, count), -np.inf)

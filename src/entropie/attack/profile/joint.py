@@ -2,7 +2,8 @@
 
 Who holds all targets knows that each is of another person. Sinkhorn's iteration scales exp(scores) until the chances of
 every target and of every person sum to 1; after one round people who suit many targets count less (the crowd), at the
-end the matching is one-to-one (joint). Only the k best of each target take part: never all pairs.
+end the matching is one-to-one (joint). Where there are fewer targets than people, a person has one at most. Only the k
+best of each target take part: never all pairs.
 """
 
 from __future__ import annotations
@@ -43,4 +44,5 @@ def mean_surprise(found: Candidates, right: NDArray[np.int64]) -> float:
 
 
 def _normalised(found: Candidates, users: int, temperature: float, rounds: int) -> Candidates:
-    return Candidates(found.people, scaled(found.people, found.scores * temperature, users, rounds))
+    least = 1.0 if found.people.shape[0] < users else 0.0  # with fewer targets than people, not everybody has one
+    return Candidates(found.people, scaled(found.people, found.scores * temperature, users, rounds, least))
