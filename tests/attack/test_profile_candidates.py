@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 from attack_oracles import traces_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from profile_oracles import Oracle, random_case
 
-from entropie.attack.profile.attack import everybody_of
+from entropie.attack.profile.attack import everybody_of, halves
 from entropie.attack.profile.candidates import (
     HABIT_USERS,
     Candidates,
@@ -19,7 +21,10 @@ from entropie.attack.profile.candidates import (
     search_among,
 )
 from entropie.attack.profile.people import known_people
-from entropie.kernels.profile_records import NOBODY
+from entropie.data.traces import Traces
+from entropie.kernels.features import feature_postings
+from entropie.kernels.profile_records import NOBODY, item_hour
+from entropie.kernels.profile_search import ceilings_of, nearest_people
 
 
 def scene_from(seed: int, users: int = 40, timed: bool = True) -> Scene:
@@ -45,6 +50,82 @@ def test_the_best_are_those_of_the_slow_oracle(seed: int, timed: bool, habits: b
         best = sorted(wanted, key=lambda person: -wanted[person])[:5]
         assert found.people[number].tolist() == best + [NOBODY] * (5 - len(best))
         assert found.scores[number, : len(best)] == pytest.approx([wanted[one] for one in best], abs=1e-6)
+
+
+def crowd_scene(
+    seed: int, users: int, timed: bool, items: int = 200, famous: int = 5, attacked: int | None = None
+) -> Scene:
+    """People with a few places of their own and some that everybody goes to."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(2, 14, users)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    own = (np.repeat(rng.integers(0, items, users), lengths) + rng.integers(0, 3, offsets[-1])) % items
+    known = (famous * rng.random(offsets[-1]) ** 2).astype(np.int64)
+    codes = np.where(rng.random(offsets[-1]) < 0.5, own, known).astype(np.uint32)
+    traces = Traces(offsets, codes, items, np.arange(offsets[-1]) * 5_000 if timed else None)
+    train, target = halves(traces)
+    return scene_of(train, target, everybody_of(train, target), None if attacked is None else np.arange(attacked))
+
+
+def full_search(scene: Scene, hours: float, kept: int) -> tuple[list[list[int]], list[list[float]], int]:
+    """Every list of every target, in the order of items."""
+    people, targets = scene.people, scene.targets
+    lists, scores, visits = [], [], 0
+    entry_of = [
+        {int(people.items[entry]): entry for entry in range(*people.offsets[person : person + 2])}
+        for person in range(scene.users)
+    ]
+    for row in range(targets.sizes.size):
+        wanted: dict[int, float] = {}
+        for person, entries in enumerate(entry_of):
+            total, shares = 0.0, False
+            for place in range(*targets.offsets[row : row + 2]):
+                entry = entries.get(int(targets.items[place]))
+                if entry is not None:
+                    shares, visits = True, visits + 1
+                    total += targets.weights[place] * people.evidence[entry]
+                    if hours > 0.0:
+                        total += hours * item_hour.py_func(people, targets, entry, place)  # type: ignore[attr-defined]
+            if shares:
+                wanted[person] = total - targets.sizes[row] * people.penalty[person]
+        best = sorted(wanted, key=lambda person: (-wanted[person], person))[:kept]
+        lists.append(best)
+        scores.append([wanted[one] for one in best])
+    return lists, scores, visits
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32), st.sampled_from([8, 60]), st.booleans(), st.sampled_from([1, 3, 10]))
+def test_a_search_that_ends_early_finds_what_a_full_one_does(seed: int, users: int, timed: bool, kept: int) -> None:
+    scene = crowd_scene(seed, users, timed)
+    found = best_candidates(scene, Search(kept, repeats=True, habits=False))
+    lists, scores, _ = full_search(scene, 0.7 if timed else 0.0, kept)
+    for row, (best, standing) in enumerate(zip(lists, scores, strict=True)):
+        assert found.people[row].tolist() == best + [NOBODY] * (kept - len(best))
+        assert found.scores[row, : len(best)].tolist() == standing
+
+
+def visits(scene: Scene, kept: int) -> tuple[int, int]:
+    """Places of lists that a search looks at, and those of all lists of all targets."""
+    people, targets = scene.people, scene.targets
+    postings = feature_postings(people.offsets, people.items, scene.company.popularity.size)
+    ceilings = ceilings_of(people, *postings, 0.0)
+    looked = nearest_people(people, targets, *postings[:2], ceilings, 0.0, kept)[2]
+    return looked, int(np.diff(postings[0])[targets.items].sum())
+
+
+def test_an_item_that_everybody_has_is_left_out() -> None:
+    """Where a target has places of its own: others need it. Places of lists are counted, not seconds."""
+    looked, whole = visits(crowd_scene(3, 6_000, False, 6_000, 1, 60), 2)
+    assert whole > 60 * 4_096
+    assert looked < whole / 2
+
+
+def test_where_everybody_shares_one_item_each_list_is_looked_at_once() -> None:
+    traces = Traces(np.arange(401, dtype=np.int64) * 4, np.zeros(1_600, np.uint32), 1)
+    train, target = halves(traces)
+    looked, whole = visits(scene_of(train, target, everybody_of(train, target)), 5)
+    assert looked == whole == 400 * 400
 
 
 def test_where_nothing_repeats_people_are_found_by_what_goes_together() -> None:

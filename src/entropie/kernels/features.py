@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
+    "feature_postings",
     "feature_totals",
     "markov_targets",
     "markov_users",
@@ -255,3 +256,25 @@ def markov_targets(
                     place += 1
         out_offsets[row + 1] = place
     return out_offsets, features[:place], counts[:place]
+
+
+@njit(nogil=True, cache=True)
+def feature_postings(
+    offsets: NDArray[np.int64], features: NDArray[np.uint32], feature_count: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Turn rows over: per feature the rows that have it, ascending, and the places of the feature there."""
+    starts = np.zeros(feature_count + 1, np.int64)
+    for place in range(features.shape[0]):
+        starts[features[place] + 1] += 1
+    for feature in range(feature_count):
+        starts[feature + 1] += starts[feature]
+    cursor = starts[:-1].copy()
+    rows = np.empty(features.shape[0], np.uint32)
+    places = np.empty(features.shape[0], np.uint32)
+    for row in range(offsets.shape[0] - 1):
+        for place in range(offsets[row], offsets[row + 1]):
+            feature = features[place]
+            rows[cursor[feature]] = row
+            places[cursor[feature]] = place
+            cursor[feature] += 1
+    return starts, rows, places

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -9,7 +11,173 @@ from numpy.typing import NDArray
 from entropie.kernels.attack_records import inner
 from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets, add_company, habit, item_hour
 
-__all__ = ["best_people", "likely_people"]
+__all__ = ["Ceilings", "best_people", "ceilings_of", "likely_people", "nearest_people"]
+
+_SLACK = 1e-6  # sums of ceilings are rounded, by far less than this
+_LONG = 4096  # a list that is worth the question whether it is needed at all
+
+
+class Ceilings(NamedTuple):
+    """What an event at an item adds to a score at most, per unit of its weight."""
+
+    each: NDArray[np.float32]  # by place of the lists: to that person; above 0
+    gross: NDArray[np.float64]  # by item: to anybody
+    net: NDArray[np.float64]  # by item: to anybody, less their own penalty
+    penalty: float  # the smallest of all people
+
+
+@njit(nogil=True, cache=True)
+def ceilings_of(
+    people: KnownPeople,
+    starts: NDArray[np.int64],
+    owners: NDArray[np.uint32],
+    entries: NDArray[np.uint32],
+    hours: float,
+) -> Ceilings:
+    """Ceilings of all lists: the evidence, and as much as the hour can add where it is the best of the entry."""
+    each = np.empty(entries.shape[0], np.float32)
+    gross, net = np.zeros(starts.shape[0] - 1), np.zeros(starts.shape[0] - 1)
+    for item in range(gross.shape[0]):
+        for post in range(starts[item], starts[item + 1]):
+            entry = entries[post]
+            high = people.evidence[entry]
+            if hours > 0.0:
+                best = 0.0
+                for slot in range(people.slot_starts[entry], people.slot_starts[entry + 1]):
+                    best = max(best, people.slot_evidence[slot])
+                high += hours * (best - people.slot_penalty[entry])
+            each[post] = max(high, 0.0) * (1.0 + 2.0**-22) + 1e-30  # rounded up, never 0
+            gross[item] = max(gross[item], high)
+            net[item] = max(net[item], high - people.penalty[owners[post]])
+    return Ceilings(each, gross, net, people.penalty.min() if people.penalty.shape[0] else 0.0)
+
+
+@njit(nogil=True, cache=True)
+def nearest_people(
+    people: KnownPeople,
+    targets: Targets,
+    starts: NDArray[np.int64],
+    owners: NDArray[np.uint32],
+    ceilings: Ceilings,
+    hours: float,
+    kept: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    """The k best of the people who share an item with each target, without scoring everybody who does.
+
+    starts, owners   per item the people who have it
+    Lists are visited from the shortest on, and ceilings added up. Scores are taken of those who may be among the best:
+    first the k highest, then all whose ceiling reaches the k-th of these scores. Long lists are left out where nobody
+    met there alone could reach it. So people and scores are those of scoring everybody. Returns how many places of
+    lists were visited, too.
+    """
+    rows = targets.offsets.shape[0] - 1
+    count = people.penalty.shape[0]
+    best = np.full((rows, kept), NOBODY, np.int64)
+    scores = np.full((rows, kept), -np.inf)
+    sums = np.zeros(count)
+    reached = np.empty(count, np.int64)
+    visited = 0
+    for row in range(rows):
+        low, high = targets.offsets[row], targets.offsets[row + 1]
+        lengths = starts[targets.items[low:high] + 1] - starts[targets.items[low:high]]
+        order = np.argsort(lengths)
+        gross, net = _left(targets, ceilings, order, row)
+        found = 0
+        step = 0
+        level = -np.inf
+        while step < order.shape[0]:
+            place = low + order[step]
+            item = targets.items[place]
+            if lengths[order[step]] >= _LONG and found >= kept:
+                level = max(level, _reached_level(people, targets, row, sums, reached[:found], hours, kept))
+                if net[step] < level:
+                    break
+            visited += lengths[order[step]]
+            weight = targets.weights[place]
+            for post in range(starts[item], starts[item + 1]):
+                person = owners[post]
+                if sums[person] == 0.0:
+                    reached[found] = person
+                    found += 1
+                sums[person] += weight * ceilings.each[post]
+            step += 1
+        if found > kept:
+            level = max(level, _reached_level(people, targets, row, sums, reached[:found], hours, kept))
+        chosen = np.empty(found, np.int64)
+        some = 0
+        for place in range(found):
+            person = reached[place]
+            if sums[person] - targets.sizes[row] * people.penalty[person] + gross[step] >= level:
+                chosen[some] = person
+                some += 1
+            sums[person] = 0.0
+        chosen = np.sort(chosen[:some])
+        standing = np.empty(some)
+        for place in range(some):
+            standing[place] = _whole(people, targets, row, chosen[place], hours)
+        _keep_best(chosen, standing, best[row], scores[row])
+    return best, scores, visited
+
+
+@inner
+def _left(
+    targets: Targets, ceilings: Ceilings, order: NDArray[np.int64], row: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What the lists from each step on can add to the sums of those met, and the score of whoever is met there alone.
+
+    Whoever has no more than the items of these lists pays the penalty, which is never below 0, for all others too.
+    """
+    low, count = targets.offsets[row], order.shape[0]
+    gross, net = np.zeros(count + 1), np.zeros(count + 1)
+    other = targets.sizes[row]
+    net[count] = -other * ceilings.penalty
+    for step in range(count - 1, -1, -1):
+        place = low + order[step]
+        item, weight = targets.items[place], targets.weights[place]
+        gross[step] = gross[step + 1] + weight * ceilings.gross[item]
+        net[step] = net[step + 1] + weight * (ceilings.net[item] + ceilings.penalty)
+    return gross, net
+
+
+@inner
+def _reached_level(
+    people: KnownPeople,
+    targets: Targets,
+    row: int,
+    sums: NDArray[np.float64],
+    reached: NDArray[np.int64],
+    hours: float,
+    kept: int,
+) -> float:
+    """What the k-th best score is at least: the least score of the k people with the highest ceilings so far."""
+    ceilings = np.empty(reached.shape[0])
+    for place in range(reached.shape[0]):
+        ceilings[place] = sums[reached[place]] - targets.sizes[row] * people.penalty[reached[place]]
+    highest = np.partition(ceilings, ceilings.shape[0] - kept)[ceilings.shape[0] - kept]
+    least = np.inf
+    taken = 0
+    for place in range(reached.shape[0]):
+        if ceilings[place] >= highest and taken < kept:
+            least = min(least, _whole(people, targets, row, reached[place], hours))
+            taken += 1
+    return float(least - _SLACK)
+
+
+@inner
+def _whole(people: KnownPeople, targets: Targets, row: int, person: int, hours: float) -> float:
+    """The score of one person, summed in the order of items: both sides stand in it."""
+    total = 0.0
+    entry, end = people.offsets[person], people.offsets[person + 1]
+    for place in range(targets.offsets[row], targets.offsets[row + 1]):
+        while entry < end and people.items[entry] < targets.items[place]:
+            entry += 1
+        if entry == end:
+            break
+        if people.items[entry] == targets.items[place]:
+            total += targets.weights[place] * people.evidence[entry]
+            if hours > 0.0:
+                total += hours * item_hour(people, targets, entry, place)
+    return total - targets.sizes[row] * people.penalty[person]
 
 
 @njit(nogil=True, cache=True)
@@ -17,51 +185,34 @@ def best_people(
     people: KnownPeople,
     targets: Targets,
     starts: NDArray[np.int64],
-    entries: NDArray[np.int64],
-    owners: NDArray[np.int64],
+    owners: NDArray[np.uint32],
+    entries: NDArray[np.uint32],
     hours: float,
     habits: float,
     kept: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The k best people of each target by items, `hours` x hours given items and `habits` x habits.
+    """The k best people of each target by items, `hours` x hours given items and `habits` x habits of everybody.
 
-    starts, entries   per item the entries of people who have it
-    owners            person of each entry
-    habits            0: only people who share an item come into question
+    starts, owners, entries   per item the people who have it, and their entries
     """
     rows = targets.offsets.shape[0] - 1
     count = people.penalty.shape[0]
     best = np.full((rows, kept), NOBODY, np.int64)
     scores = np.full((rows, kept), -np.inf)
-    sums = np.zeros(count)
-    met = np.zeros(count, np.bool_)
-    reached = np.empty(count, np.int64)
+    everybody = np.arange(count)
     for row in range(rows):
-        found = 0
+        sums = np.zeros(count)
         for place in range(targets.offsets[row], targets.offsets[row + 1]):
             item = targets.items[place]
             for post in range(starts[item], starts[item + 1]):
-                entry = entries[post]
-                person = owners[entry]
-                if not met[person]:
-                    met[person] = True
-                    reached[found] = person
-                    found += 1
-                sums[person] += targets.weights[place] * people.evidence[entry]
+                person = owners[post]
+                sums[person] += targets.weights[place] * people.evidence[entries[post]]
                 if hours > 0.0:
-                    sums[person] += hours * item_hour(people, targets, entry, place)
-        if habits > 0.0:
-            found = count
-            for person in range(count):
-                reached[person] = person
-                sums[person] += habits * habit(people, targets, person, row, 0, targets.habits.shape[1])
-        standing = np.empty(found)
-        for place in range(found):
-            person = reached[place]
-            standing[place] = sums[person] - targets.sizes[row] * people.penalty[person]
-            sums[person] = 0.0
-            met[person] = False
-        _keep_best(reached, standing, best[row], scores[row])
+                    sums[person] += hours * item_hour(people, targets, entries[post], place)
+        for person in range(count):
+            sums[person] += habits * habit(people, targets, person, row, 0, targets.habits.shape[1])
+            sums[person] -= targets.sizes[row] * people.penalty[person]
+        _keep_best(everybody, sums, best[row], scores[row])
     return best, scores
 
 
@@ -71,8 +222,8 @@ def likely_people(
     targets: Targets,
     company: Company,
     starts: NDArray[np.int64],
-    entries: NDArray[np.int64],
-    owners: NDArray[np.int64],
+    owners: NDArray[np.uint32],
+    entries: NDArray[np.uint32],
     kept: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The k people of each target whose items go best with its items, where nobody meets an item twice.
@@ -94,12 +245,12 @@ def likely_people(
             item = targets.items[place]
             add_company(company, item, own, targets.weights[place] / company.popularity[item], expected)
             for post in range(starts[item], starts[item + 1]):
-                out[owners[entries[post]]] = True
+                out[owners[post]] = True
         for item in range(domain):
             if expected[item] > 0.0:
                 share = expected[item] / (company.reach[item] + company.shrink)
                 for post in range(starts[item], starts[item + 1]):
-                    sums[owners[entries[post]]] += people.shares[entries[post]] * share
+                    sums[owners[post]] += people.shares[entries[post]] * share
                 expected[item] = 0.0
         found = 0
         standing = np.empty(count)
@@ -118,7 +269,7 @@ def likely_people(
 def _keep_best(
     reached: NDArray[np.int64], standing: NDArray[np.float64], best: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> None:
-    """Write the best, best first; equal ones as they stand."""
+    """Write the best, best first; equal ones in the order of their numbers, in which they stand."""
     kept = min(best.shape[0], standing.shape[0])
     if kept == 0:
         return

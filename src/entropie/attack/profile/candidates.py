@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from entropie.attack.profile.everybody import Everybody, company_of
 from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
+from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import Company, KnownPeople, Targets
-from entropie.kernels.profile_search import best_people, likely_people
+from entropie.kernels.profile_search import best_people, ceilings_of, likely_people, nearest_people
 
 HABIT_USERS = 5000
 """Up to so many people habits find candidates too: they are evidence for every pair, and so cost pairs."""
@@ -77,22 +78,22 @@ def best_candidates(scene: Scene, how: Search, threads: int = 1) -> Candidates:
     not too many people. Elsewhere half of them by the items they share, in case this one does meet items again, and
     half by how well their items go with the target's, among people who share none.
     """
-    people = scene.people
-    order = np.argsort(people.items, kind="stable")
-    starts = np.searchsorted(people.items[order], np.arange(scene.company.popularity.size + 1))
-    owners = np.repeat(np.arange(scene.users), np.diff(people.offsets))
+    people, domain = scene.people, scene.company.popularity.size
+    postings = feature_postings(people.offsets, people.items, domain)
     kept = how.kept
     hours = HOUR_WEIGHT if people.slots.size else 0.0
-    habits = HABIT_WEIGHT if how.habits else 0.0
+    ceilings = ceilings_of(people, *postings, hours)
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if how.repeats:
-            found = best_people(people, targets, starts, order, owners, hours, habits, kept)
+        if how.repeats and how.habits:
+            found = best_people(people, targets, *postings, hours, HABIT_WEIGHT, kept)
             return found[0], found[1]
-        shared = best_people(people, targets, starts, order, owners, hours, 0.0, kept // 2)
-        likely = likely_people(people, targets, scene.company, starts, order, owners, kept - kept // 2)
-        both = zip(shared, likely, strict=True)
-        lists, scores = (np.concatenate(pair, axis=1) for pair in both)
+        sharers = kept if how.repeats else kept // 2
+        sharing = nearest_people(people, targets, *postings[:2], ceilings, hours, sharers)[:2]
+        if how.repeats:
+            return sharing
+        likely = likely_people(people, targets, scene.company, *postings, kept - kept // 2)
+        lists, scores = (np.concatenate(pair, axis=1) for pair in zip(sharing, likely, strict=True))
         return lists, scores
 
     blocks = pieces(search, scene.targets, scene.targets.own, threads)
