@@ -177,7 +177,7 @@ def _whole(people: KnownPeople, targets: Targets, row: int, person: int, hours: 
             total += targets.weights[place] * people.evidence[entry]
             if hours > 0.0:
                 total += hours * item_hour(people, targets, entry, place)
-    return total - targets.sizes[row] * people.penalty[person]
+    return float(total - targets.sizes[row] * people.penalty[person])
 
 
 @njit(nogil=True, cache=True)
