@@ -6,8 +6,10 @@ from attack_oracles import traces_of
 from profile_oracles import HOUR, WEEK, random_case
 
 from entropie.attack.profile import ProfileAttack, credit, profile_attack
+from entropie.attack.profile import attack as attack_module
 from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import Candidates
+from entropie.data import traces as data_traces
 from entropie.data.split import Split, split_halves
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
@@ -40,6 +42,22 @@ def errors(found: ProfileAttack, owners: np.ndarray) -> list[float]:
 
 def same(one: Candidates, other: Candidates) -> bool:
     return np.array_equal(one.people, other.people) and np.array_equal(one.scores, other.scores)
+
+
+def test_blocks_of_people_and_of_targets_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    split, categories = lifelike(4, 60)
+    whole = profile_attack(split.train, split.target, categories, threads=1)
+    some = np.array([3, 4, 40, 59])
+    monkeypatch.setattr(data_traces, "BLOCK_USERS", 7)
+    monkeypatch.setattr(attack_module, "AT_ONCE", 11)
+    blocks = profile_attack(split.train, split.target, categories, threads=1)
+    drawn = profile_attack(split.train, split.target, categories, attacked=some, threads=1)
+    for name in ("plain", "crowd", "joint"):
+        one, other = getattr(whole, name), getattr(blocks, name)
+        assert np.array_equal(one.people, other.people)
+        assert np.array_equal(one.scores, other.scores)
+    assert np.array_equal(drawn.plain.people, whole.plain.people[some])
+    assert np.array_equal(drawn.plain.scores, whole.plain.scores[some])
 
 
 def test_people_are_found_and_the_crowd_helps() -> None:

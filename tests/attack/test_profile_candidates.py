@@ -108,7 +108,7 @@ def test_a_search_that_ends_early_finds_what_a_full_one_does(seed: int, users: i
 def visits(scene: Scene, kept: int) -> tuple[int, int]:
     """Places of lists that a search looks at, and those of all lists of all targets."""
     people, targets = scene.people, scene.targets
-    postings = feature_postings(people.offsets, people.items, scene.company.popularity.size)
+    postings = feature_postings(people.offsets, people.items, scene.company.popularity.size, np.arange(scene.users))
     ceilings = ceilings_of(people, *postings, 0.0)
     looked = nearest_people(people, targets, *postings[:2], ceilings, 0.0, kept)[2]
     return looked, int(np.diff(postings[0])[targets.items].sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.traces import copy_runs
+
+BLOCK_USERS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,15 @@ class Traces:
             raise InvalidParameter.of("users", f"between 0 and {self.users - 1}", users.tolist()[:5])
         starts = self.offsets[users]
         return cut_runs(self, starts, self.offsets[users + 1] - starts)
+
+
+def in_blocks(traces: Traces) -> Iterator[Traces]:
+    """The traces of `BLOCK_USERS` users at a time: what is made from them needs several times their room."""
+    if traces.users <= BLOCK_USERS:
+        yield traces
+        return
+    for begin in range(0, traces.users, BLOCK_USERS):
+        yield traces.take(np.arange(begin, min(begin + BLOCK_USERS, traces.users)))
 
 
 def cut_runs(traces: Traces, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Traces:

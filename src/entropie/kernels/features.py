@@ -260,9 +260,9 @@ def markov_targets(
 
 @njit(nogil=True, cache=True)
 def feature_postings(
-    offsets: NDArray[np.int64], features: NDArray[np.uint32], feature_count: int
+    offsets: NDArray[np.int64], features: NDArray[np.uint32], feature_count: int, order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Turn rows over: per feature the rows that have it, ascending, and the places of the feature there."""
+    """Turn rows over: per feature the rows that have it, in the order given, and the places of the feature there."""
     starts = np.zeros(feature_count + 1, np.int64)
     for place in range(features.shape[0]):
         starts[features[place] + 1] += 1
@@ -271,7 +271,7 @@ def feature_postings(
     cursor = starts[:-1].copy()
     rows = np.empty(features.shape[0], np.uint32)
     places = np.empty(features.shape[0], np.uint32)
-    for row in range(offsets.shape[0] - 1):
+    for row in order:
         for place in range(offsets[row], offsets[row + 1]):
             feature = features[place]
             rows[cursor[feature]] = row

@@ -68,7 +68,7 @@ class Company(NamedTuple):
     items: NDArray[np.uint32]
     weights: NDArray[np.float64]  # per trace: 1/sqrt(items)
     starts: NDArray[np.int64]  # per item: where the traces that hold it begin
-    holders: NDArray[np.int64]
+    holders: NDArray[np.uint32]
     reach: NDArray[np.float64]  # per item: sum over its traces of weight times other items
     popularity: NDArray[np.float64]
     rarity: NDArray[np.int64]  # per item: bin of how many hold it

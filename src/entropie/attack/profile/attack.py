@@ -8,13 +8,15 @@ Nothing here knows whose a target is: the owners enter in `credit`, which measur
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import check_same_people, item_rows
-from entropie.attack.profile.candidates import Candidates, best_candidates, scene_of, search_among
+from entropie.attack.profile.candidates import Candidates, best_candidates, index_of, scene_of, search_among
 from entropie.attack.profile.everybody import (
     Everybody,
     asked_tally,
@@ -27,13 +29,17 @@ from entropie.attack.profile.evidence import evidence_for, weighed
 from entropie.attack.profile.fusion import Fusion, learn_fusion
 from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
 from entropie.attack.scoring import core_count
-from entropie.data.traces import Traces, cut_runs
+from entropie.data.traces import Traces, cut_runs, in_blocks
 from entropie.errors import InvalidInput
 from entropie.kernels.profile_evidence import FEATURES
 from entropie.kernels.profile_records import NOBODY
+from entropie.request import MANY_TARGETS
 
-KEPT = 200
-"""People who come into question for a target."""
+KEPT, KEPT_OF_MANY = 200, 50
+"""People who come into question for a target; fewer where more than `MANY_TARGETS` are attacked, to fit memory."""
+
+AT_ONCE = 1 << 16
+"""Targets that are described at once."""
 
 LEARNED = 100
 """The same in the lists that weights are learned on."""
@@ -67,13 +73,21 @@ class ProfileAttack:
 
 
 def profile_attack(
-    train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None, *, threads: int | None = None
+    train: Traces,
+    target: Traces,
+    item_categories: NDArray[np.int64] | None = None,
+    *,
+    attacked: NDArray[np.int64] | None = None,
+    threads: int | None = None,
 ) -> ProfileAttack:
-    """Learn on the training, attack the targets; `item_categories` has the category of every item, 0 and up."""
+    """Learn on the training, attack the targets of the people `attacked`, or all, who are the crowd then.
+
+    `item_categories` has the category of every item, 0 and up.
+    """
     check_same_people(train, target)
     workers = core_count(threads)
     lesson = learn(train, item_categories, threads=workers)
-    plain = name_targets(train, target, lesson, item_categories, threads=workers)
+    plain = name_targets(train, target, lesson, item_categories, rows=attacked, threads=workers)
     crowd = crowd_scores(plain, train.users, lesson.temperature)
     joint = joint_scores(plain, train.users, lesson.temperature)
     return ProfileAttack(lesson, plain, crowd, joint)
@@ -104,15 +118,27 @@ def name_targets(
     item_categories: NDArray[np.int64] | None = None,
     *,
     rows: NDArray[np.int64] | None = None,
-    kept: int = KEPT,
+    kept: int | None = None,
     threads: int = 1,
 ) -> Candidates:
     """The people who come into question for the targets in `rows`, or all, with their fused scores, best first."""
-    scene = scene_of(train, target, everybody_of(train, target, item_categories), rows)
-    lists = best_candidates(scene, search_among(train.users, kept, lesson.repeats), threads).people
-    scores = weighed(scene, lists, lesson.fusion.weights, threads)
-    order = np.lexsort((lists, -scores), axis=1)
-    return Candidates(np.take_along_axis(lists, order, axis=1), np.take_along_axis(scores, order, axis=1))
+    rows = np.arange(target.users) if rows is None else rows
+    many = rows.size > MANY_TARGETS
+    kept = (KEPT_OF_MANY if many else KEPT) if kept is None else kept
+    everybody, how = everybody_of(train, target, item_categories), search_among(train.users, kept, lesson.repeats)
+    scene = scene_of(train, target, everybody, rows[:AT_ONCE])
+    index = index_of(scene.people, train.domain_size)
+    people: NDArray[Any] = np.empty((rows.size, kept), np.int32 if many else np.int64)
+    scores = np.empty((rows.size, kept))
+    for begin in range(0, rows.size, AT_ONCE):
+        mine = slice(begin, begin + AT_ONCE)
+        scene = scene.asking(target, rows[mine], everybody)
+        lists = best_candidates(scene, how, threads, index).people
+        standing = weighed(scene, lists, lesson.fusion.weights, threads)
+        order = np.lexsort((lists, -standing), axis=1)
+        people[mine] = np.take_along_axis(lists, order, axis=1)
+        scores[mine] = np.take_along_axis(standing, order, axis=1)
+    return Candidates(people, scores)
 
 
 def everybody_of(train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None) -> Everybody:
@@ -122,8 +148,9 @@ def everybody_of(train: Traces, target: Traces, item_categories: NDArray[np.int6
             f"Every item needs one category, got {item_categories.size} categories for {train.domain_size} items."
         )
     timed = train.times is not None and target.times is not None
-    tally = merge_tallies([known_tally(train, timed), asked_tally(target)])
-    return everybody_from(tally, timed, item_categories)
+    known = (known_tally(some, timed) for some in in_blocks(train))
+    asked = (asked_tally(some) for some in in_blocks(target))
+    return everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories)
 
 
 def credit(found: Candidates, owners: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
 from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import Company, KnownPeople, Targets
-from entropie.kernels.profile_search import best_people, ceilings_of, likely_people, nearest_people
+from entropie.kernels.profile_search import Ceilings, best_people, ceilings_of, likely_people, nearest_people
 
 HABIT_USERS = 5000
 """Up to so many people habits find candidates too: they are evidence for every pair, and so cost pairs."""
@@ -56,6 +56,26 @@ class Scene:
         """Number of known people."""
         return self.people.penalty.size
 
+    def asking(self, target: Traces, rows: NDArray[np.int64], everybody: Everybody) -> Scene:
+        """The same with other targets, those in `rows`; `target` has everybody's."""
+        targets = targets_of(target.take(rows), everybody, self.users)
+        return replace(self, targets=targets._replace(own=self.users + rows))
+
+
+class SearchIndex(NamedTuple):
+    """Per item the people who have it, their entries, and what an event at it can add to their scores."""
+
+    starts: NDArray[np.int64]
+    owners: NDArray[np.uint32]
+    entries: NDArray[np.uint32]
+    ceilings: Ceilings
+
+
+def index_of(people: KnownPeople, domain: int) -> SearchIndex:
+    """Turn profiles over, to be searched."""
+    postings = feature_postings(people.offsets, people.items, domain, np.arange(people.penalty.size))
+    return SearchIndex(*postings, ceilings_of(people, *postings, HOUR_WEIGHT if people.slots.size else 0.0))
+
 
 def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[np.int64] | None = None) -> Scene:
     """Profiles of all, and the targets in `rows` or all; the company is of everybody in either case."""
@@ -71,18 +91,17 @@ def search_among(users: int, kept: int, repeats: bool) -> Search:
     return Search(kept, repeats, users <= HABIT_USERS)
 
 
-def best_candidates(scene: Scene, how: Search, threads: int = 1) -> Candidates:
-    """The k best people of each target.
+def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIndex | None = None) -> Candidates:
+    """The k best people of each target; `index` is that of the scene's people, made here unless given.
 
     Where most people meet items again, by the items they share with the target, their hours, and habits if there are
     not too many people. Elsewhere half of them by the items they share, in case this one does meet items again, and
     half by how well their items go with the target's, among people who share none.
     """
-    people, domain = scene.people, scene.company.popularity.size
-    postings = feature_postings(people.offsets, people.items, domain)
-    kept = how.kept
+    people, kept = scene.people, how.kept
+    index = index_of(people, scene.company.popularity.size) if index is None else index
+    postings, ceilings = (index.starts, index.owners, index.entries), index.ceilings
     hours = HOUR_WEIGHT if people.slots.size else 0.0
-    ceilings = ceilings_of(people, *postings, hours)
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if how.repeats and how.habits:

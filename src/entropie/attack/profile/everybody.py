@@ -5,7 +5,8 @@ Training and targets count alike where no identity is needed: how many hold an i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import item_rows
 from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, bins_of, events_after, smoothed_hours
-from entropie.data.traces import Traces
+from entropie.data.traces import Traces, in_blocks
+from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import Company
 
 RECENCY = 0.1
@@ -87,9 +89,13 @@ def asked_tally(target: Traces) -> Tally:
     return Tally(holders, reach, *nothing)
 
 
-def merge_tallies(parts: Sequence[Tally]) -> Tally:
+def merge_tallies(parts: Iterable[Tally]) -> Tally:
     """The tally of all: any grouping and order gives the same."""
-    return Tally(*(np.sum([getattr(part, field.name) for part in parts], axis=0) for field in fields(Tally)))
+    return functools.reduce(_added, parts)
+
+
+def _added(one: Tally, other: Tally) -> Tally:
+    return Tally(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(Tally)))
 
 
 def everybody_from(tally: Tally, timed: bool, item_categories: NDArray[np.int64] | None = None) -> Everybody:
@@ -123,17 +129,15 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
     items = np.concatenate((first.features, second.features))
     lengths = np.diff(offsets)
     prints = np.concatenate([fingerprints(traces, everybody) for traces in (known, asked)])
-    rank = np.empty(prints.size, np.int64)
-    rank[np.argsort(prints, kind="stable")] = np.arange(prints.size)
-    trace = np.repeat(np.arange(prints.size), lengths)
+    starts, holders, _ = feature_postings(offsets, items, known.domain_size, np.argsort(prints, kind="stable"))
     timed = everybody.timed
     categories = everybody.item_categories
     return Company(
         offsets=offsets,
         items=items,
         weights=1.0 / np.sqrt(np.maximum(lengths, 1)),
-        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(everybody.holders))),
-        holders=trace[np.lexsort((rank[trace], items))],
+        starts=starts,
+        holders=holders,
         reach=everybody.reach,
         popularity=everybody.popularity,
         rarity=everybody.rarity_bins,
@@ -148,6 +152,10 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
 
 def fingerprints(traces: Traces, everybody: Everybody) -> NDArray[np.uint64]:
     """A hash of how popular the items of each trace are, one after the other: it depends on no name."""
+    return np.concatenate([_fingerprints(some, everybody) for some in in_blocks(traces)])
+
+
+def _fingerprints(traces: Traces, everybody: Everybody) -> NDArray[np.uint64]:
     words = everybody.holders.astype(np.uint64)[traces.items] * np.uint64(0x9E3779B97F4A7C15)
     places = np.arange(traces.events) - np.repeat(traces.offsets[:-1], np.diff(traces.offsets))
     words += (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0xC2B2AE3D27D4EB4F)

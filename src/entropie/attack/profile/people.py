@@ -6,7 +6,7 @@ do the work of a search over settings.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from entropie.attack.profile.habits import (
     events_before,
     smoothed_hours,
 )
-from entropie.data.traces import Traces
+from entropie.data.traces import Traces, in_blocks
 from entropie.errors import InvalidParameter
 from entropie.kernels.features import row_sums
 from entropie.kernels.profile_records import KnownPeople, Targets
@@ -66,7 +66,22 @@ class _Model(NamedTuple):
 
 
 def known_people(train: Traces, everybody: Everybody) -> KnownPeople:
-    """Profiles of some people from their training."""
+    """Profiles of some people from their training, made block by block: what they are made from takes more room."""
+    parts = [_known_people(some, everybody) for some in in_blocks(train)]
+    if len(parts) == 1:
+        return parts[0]
+    return KnownPeople(*(_joined(name, [getattr(part, name) for part in parts]) for name in KnownPeople._fields))
+
+
+def _joined(name: str, columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """A column of all blocks; one of offsets goes on where the block before ended."""
+    if name not in ("offsets", "slot_starts", "category_offsets", "category_slot_starts"):
+        return np.concatenate(columns)
+    lengths = np.concatenate([np.diff(column) for column in columns])
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+
+
+def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
     past = 1.0 / (1.0 + RECENCY * events_after(train))
     bins = bins_of(train, everybody.timed)
     rows = _Rows(*row_sums(train.offsets, train.items, past))
