@@ -28,6 +28,7 @@ _DOCUMENTS = {
     "comparison": ("printed by `compare --json`", "gate.comparison", "Comparison"),
     "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
     "guarantee": ("printed by `guarantee --json`", "theory.guarantee", "Guarantee"),
+    "matrix": ("printed by `guarantee --matrix FILE --json`", "theory.matrix", "MatrixGuarantee"),
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),

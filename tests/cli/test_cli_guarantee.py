@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PAPER = ["--domain", "10500393", "--users", "1370637"]
@@ -108,6 +109,74 @@ def test_calibrate_writes_the_parameter_document(entropie):
     document = json.loads(ran.out)
     assert json.loads(Path("p.json").read_text()) == document["parameters"]
     assert document["guarantee"]["bayes_error"] >= 0.92
+
+
+MATRIX = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
+
+
+def _saved(ending: str) -> str:
+    """The matrix in one of the forms that are read; the sparse one as SciPy writes it."""
+    Q = np.array(MATRIX)
+    if ending == "csv":
+        np.savetxt("q.csv", Q, delimiter=",")
+    elif ending == "npy":
+        np.save("q.npy", Q)
+    elif ending == "npz":
+        np.savez("q.npz", matrix=Q)
+    else:
+        rows, columns = np.nonzero(Q)
+        cuts, shape = np.array([0, 3, 6, 9]), np.array([3, 3])
+        parts = {"data": Q[rows, columns], "indices": columns, "indptr": cuts, "shape": shape}
+        np.savez("q.npz", format=np.array(ending.encode()), **parts)
+    return "q.npz" if ending in ("csr", "csc") else f"q.{ending}"
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "npz", "csr", "csc"])
+def test_any_mechanism_as_a_matrix(entropie, ending):
+    """It is randomized response over three items with epsilon ln 3; the matrix is symmetric, so columns are rows."""
+    ran = entropie("guarantee", "--matrix", _saved(ending), "--users", "100", "--json")
+    same = ["--mechanism", "rr", "--domain", "3", "--epsilon", str(math.log(3)), "--users", "100"]
+    known = json.loads(entropie("guarantee", *same, "--json").out)
+    document = json.loads(ran.out)
+    assert document["alpha_bits"]["high"] == pytest.approx(known["alpha_bits"], abs=2e-6)
+    assert document["bayes_error"]["low"] == pytest.approx(known["bayes_error"], abs=1e-9)
+    assert document["all_reports"]["posterior_max"] == pytest.approx(known["all_reports"]["posterior_max"])
+    text = entropie("guarantee", "--matrix", _saved(ending), "--users", "100").out
+    assert text.startswith("At most 2.2")
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) <= 25
+
+
+SAVE = "save one row of probabilities per item as .csv, .npy or .npz."
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("0.5,0.5\n0.5,0.6\n", "Row 2 of q.csv sums to 1.1; every row must sum to 1."),
+        ("0.5,0.5\n-1,2\n", "Row 2 of q.csv holds what is no probability; every entry must be from 0 to 1."),
+        ("0.5,0.5\n1\n", f"Matrix q.csv cannot be read as numbers; {SAVE}"),
+        ("a,b\n", f"Matrix q.csv cannot be read as numbers; {SAVE}"),
+        (None, f"Matrix q.csv does not exist; {SAVE}"),
+    ],
+)
+def test_a_wrong_matrix_is_named(entropie, content, sentence):
+    if content is not None:
+        Path("q.csv").write_text(content)
+    ran = entropie("guarantee", "--matrix", "q.csv", "--users", "5")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {sentence}\n")
+
+
+def test_guarantee_of_a_parameter_document(entropie):
+    setting = ["--mechanism", "glh", "--hash-size", "7", "--epsilon", "2"]
+    Path("values.csv").write_text("item\n" + "3\n" * 20)
+    entropie("obfuscate", "values.csv", "--column", "item", "--domain", "20", *setting, "--out", "r.csv")
+    ran = entropie("guarantee", "--parameters", "r.csv.parameters.json", "--users", "100", "--json")
+    assert ran.out == entropie("guarantee", *setting, "--domain", "20", "--users", "100", "--json").out
+    both = entropie("guarantee", "--parameters", "r.csv.parameters.json", "--epsilon", "1", "--users", "9")
+    assert both.err == "entropie: Give either --parameters or the mechanism's options, not both.\n"
+    both = entropie("guarantee", "--matrix", _saved("csv"), "--epsilon", "1", "--users", "9")
+    assert both.err == "entropie: Give --matrix alone, without --parameters or the mechanism's options.\n"
 
 
 BAD = [

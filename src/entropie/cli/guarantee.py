@@ -10,6 +10,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
+from entropie.cli.matrix import matrix_text
 from entropie.cli.options import (
     COUNT,
     FILE,
@@ -18,28 +19,36 @@ from entropie.cli.options import (
     build_mechanism,
     guarantee_options,
     json_option,
+    load_parameters,
     mechanism_options,
+    memory_option,
     option,
+    parameters_option,
     public_option,
     quiet_option,
     verbose_option,
 )
-from entropie.errors import Unreachable
+from entropie.errors import InvalidParameter, Unreachable
 
 if TYPE_CHECKING:
     from entropie.mechanisms.calibrate import Calibration
+    from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
+    from entropie.theory.matrix import MatrixGuarantee
 
 _NAMES = {True: "randomized response", False: "local hashing"}
 
 
 @click.command(cls=Command)
 @mechanism_options
-@option("--domain", type=COUNT, required=True, metavar="K", group="Input", help="Number of items.")
+@parameters_option
+@option("--matrix", type=FILE, metavar="FILE", group="Input", help="Any mechanism: a row of probabilities per item.")
+@option("--domain", type=COUNT, metavar="K", group="Input", help="Number of items.")
 @option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people.")
 @guarantee_options
 @verbose_option
 @quiet_option
+@memory_option
 @json_option
 def guarantee(
     users: int,
@@ -47,26 +56,56 @@ def guarantee(
     list_size: int,
     prior_max: float | None,
     linked: bool,
+    parameters: Path | None,
+    matrix: Path | None,
     verbose: bool,
     quiet: bool,
+    memory: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Say what a mechanism guarantees, whatever the data and whatever the attacker knows.
+
+    The mechanism comes from its options, from the parameter document that was written with reports (--parameters), or
+    from a table of probabilities (--matrix: .csv, .npy, or .npz as NumPy or SciPy save it).
 
     \b
     entropie guarantee --mechanism rr --domain 10.5M --users 1.37M --epsilon 12.72
     """
     from entropie.theory.crowd import Crowd
 
-    if options["mechanism"] is None:
-        raise click.UsageError("Missing option '--mechanism'. Choose from: rr, glh.")
-    built = build_mechanism(**options)
-    given = built.guarantee_for(Crowd(users, reports, list_size, prior_max, linked))
+    crowd = Crowd(users, reports, list_size, prior_max, linked)
+    given = _from_matrix(matrix, crowd, memory) if matrix is not None else None
+    if given is None or any(value is not None for value in (parameters, *options.values())):
+        if given is not None:
+            raise InvalidParameter("Give --matrix alone, without --parameters or the mechanism's options.")
+        given = _mechanism(parameters, options).guarantee_for(crowd)
     if as_json:
         output.print_json(given.to_json())
     elif not quiet:
-        output.show(guarantee_text(given, verbose))
+        from entropie.theory.matrix import MatrixGuarantee
+
+        output.show(matrix_text(given) if isinstance(given, MatrixGuarantee) else guarantee_text(given, verbose))
+
+
+def _from_matrix(path: Path, crowd: Crowd, memory: int | None) -> MatrixGuarantee:
+    from entropie.data.matrices import read_matrix
+    from entropie.theory.matrix import matrix_guarantee
+
+    return matrix_guarantee(read_matrix(path, memory), crowd)
+
+
+def _mechanism(parameters: Path | None, options: dict[str, Any]) -> Any:
+    """The mechanism of a parameter document, or of the options."""
+    if parameters is not None:
+        if any(value is not None for value in options.values()):
+            raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
+        return load_parameters(parameters)
+    if options["mechanism"] is None:
+        raise click.UsageError("Missing option '--mechanism'. Choose from: rr, glh; or give --parameters or --matrix.")
+    if options["domain"] is None:
+        raise click.UsageError("Missing option '--domain'.")
+    return build_mechanism(**options)
 
 
 @click.command(cls=Command)
@@ -86,14 +125,14 @@ def guarantee(
     default=0.5,
     metavar="P",
     group="Attacker",
-    help="Worst-case certainty about one person; 1 for any. [0.5]",
+    help="Certainty about one person, at most. [0.5]",
 )
 @option(
     "--scope",
     type=click.Choice(["all", "alone"]),
     default="all",
     group="Attacker",
-    help="What leaks: all reports, or one person's alone. [all]",
+    help="All reports leak, or one person's. [all]",
 )
 @guarantee_options
 @option(
