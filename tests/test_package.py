@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,28 @@ def test_locks_have_hashes_and_name_no_address():
         pins = [line for line in text.splitlines() if "==" in line]
         assert pins
         assert all(line.endswith("\\") for line in pins), lock
+
+
+def test_ctrl_c_leaves_no_door_as_another_error(monkeypatch):
+    """Compiled code turns KeyboardInterrupt into a SystemError; every function that runs some turns it back."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    doors = {
+        "entropie.assessment.assessed": lambda: entropie.assess("x.csv"),
+        "entropie.mitigate.sweep.sweep_source": lambda: entropie.sweep("x.csv"),
+    }
+    for inner, door in doors.items():
+        monkeypatch.setattr(inner, stopped)
+        with pytest.raises(KeyboardInterrupt):
+            door()
+    unexpected = SystemError("of another kind")
+    monkeypatch.setattr("entropie.assessment.assessed", lambda request: (_ for _ in ()).throw(unexpected))
+    with pytest.raises(SystemError, match="of another kind"):
+        entropie.assess("x.csv")
+
+
+@pytest.mark.parametrize("name", ["assess", "attributes", "compare", "protect", "report", "scores", "sweep"])
+def test_every_door_to_compiled_code_is_one_of_these(name):
+    assert inspect.unwrap(getattr(entropie, name)) is not getattr(entropie, name)

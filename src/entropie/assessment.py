@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from entropie import document as documents
 from entropie.atomic import claimed, write_together
 from entropie.data.prepare import Prepared, prepare
-from entropie.errors import EntropieError, InvalidParameter, option
+from entropie.errors import EntropieError, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
@@ -86,6 +86,7 @@ class Assessment(Findings):
         yield from Findings._lines(self)
 
 
+@interruptible
 def assess(
     events: object,
     *,
@@ -159,6 +160,7 @@ AnyAssessment = Assessment | Mapping[str, Any] | str | os.PathLike[str]
 """An assessment as it is at hand: the result, its document, or the file it was written to."""
 
 
+@interruptible
 def compare(old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float = 0.0) -> Comparison:
     """Say whether the risk rose from one assessment to another, by more than a tolerance (a share of people)."""
     from entropie.gate.comparison import compare as compared
@@ -166,6 +168,7 @@ def compare(old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float = 
     return compared(_document(old), _document(new), tolerance_error)
 
 
+@interruptible
 def report(assessment: AnyAssessment, path: str | os.PathLike[str] = "report.html") -> Path:
     """Write the report of an assessment: one HTML page without script. Returns where it is."""
     from entropie.page import write_report

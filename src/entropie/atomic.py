@@ -1,9 +1,9 @@
 """Files that appear whole or not at all, for their owner's eyes, with nothing left of a run that died.
 
 A file is written under a hidden name, made new and readable by its owner alone, and takes its real name when it is
-complete. While a process writes it, it holds the system's lock on it, which goes when the process does: a hidden file
-without a lock is what a dead run left, and the next run into that folder removes it. A folder of results is locked in
-the same way for as long as a run is at work, so that two runs do not mix their files.
+complete and on the disk. While a process writes it, it holds the system's lock on it, which goes when the process does:
+a hidden file without a lock is what a dead run left, and the next run into that folder removes it. A folder of results
+is locked in the same way for as long as a run is at work, so that two runs do not mix their files.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _REASONS = {
     errno.ENAMETOOLONG: "the name is too long",
     errno.EIO: "the disk reports an error",
 }
+
+_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # what file systems say that have nothing to wait for
 
 _public: ContextVar[bool] = ContextVar("_public", default=False)
 _naming = threading.RLock()  # held while files take their names, and for good once a run is given up
@@ -182,6 +184,8 @@ def _make(out: Path) -> None:
         for place in reversed([out, *out.parents]):
             if not _exists(place):
                 place.mkdir(mode=mode, exist_ok=True)
+                if mode == 0o700:
+                    place.chmod(mode)  # whatever the umask
     except OSError as problem:
         raise _failed(f"Folder {_shown(out)}", out, problem) from None
 
@@ -250,16 +254,22 @@ def _removed(hidden: Path) -> bool:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A hidden file beside `path` to write to; it takes the real name when the block ends well, else it goes."""
+def replacing(path: str | os.PathLike[str], *, alone: bool = True) -> Iterator[Path]:
+    """A hidden file beside `path` to write to; it takes the real name when the block ends well, else it goes.
+
+    It is named by its descriptor: once it is gone, as in a run that is given up, no opening makes it again. Where
+    another run is writing the same file, this is refused, unless `alone` is not asked for: the last one stays.
+    """
     target = Path(path)
     check_file(target)
-    remove_leftovers(target.parent, target.name)
+    remove_leftovers(target.parent, target.name if alone else None)
     hidden = _begin(target)
     try:
-        yield hidden
+        yield _by_descriptor(hidden)
+        _settle(hidden, target)
         with _naming:
             _name(hidden, target)
+        _settle_folder(target.parent)
     except OSError as problem:
         if problem.errno in FULL and not isinstance(problem, OutputFailed):
             raise _failed(f"Output {_shown(target)}", target.parent, problem, hidden) from None
@@ -269,8 +279,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
-    """Write a file whole or not at all."""
-    with replacing(path) as hidden:
+    """Write a file whole or not at all; of two runs that write it at the same moment neither fails."""
+    with replacing(path, alone=False) as hidden:
         _fill(hidden, content)
 
 
@@ -308,9 +318,12 @@ def _stage(target: Path, content: bytes | str, staged: dict[str, Path]) -> None:
     remove_leftovers(target.parent, target.name)
     staged[target.name] = hidden = _begin(target)
     try:
-        _fill(hidden, content)
+        _fill(_by_descriptor(hidden), content)
+        _settle(hidden, target)
     except OSError as problem:
         _drop(staged.pop(target.name))
+        if isinstance(problem, OutputFailed):
+            raise
         raise _failed(f"Output {_shown(target)}", target.parent, problem) from None
 
 
@@ -322,8 +335,11 @@ def _name_together(folder: Path, staged: Mapping[str, Path], names: list[str]) -
                 (folder / name).unlink(missing_ok=True)
         except OSError as problem:
             raise _failed(f"Output {_shown(folder / first)}", folder, problem) from None
+        if others:
+            _settle_folder(folder)  # no power cut may leave an old page beside new results
         for name, hidden in staged.items():
             _name(hidden, folder / name)
+    _settle_folder(folder)
 
 
 def discard_unfinished() -> None:
@@ -354,12 +370,36 @@ def _begin(target: Path) -> Path:
         except OSError as problem:
             raise _failed(f"Output {_shown(target)}", target.parent, problem) from None
         _take(place)
+        if hasattr(os, "fchmod"):
+            os.fchmod(place, 0o600)  # whatever the umask
         _unfinished[hidden] = place
     return hidden
 
 
+def _by_descriptor(hidden: Path) -> Path:
+    named = Path(f"/dev/fd/{_unfinished[hidden]}")
+    return named if named.exists() else hidden
+
+
 def _fill(hidden: Path, content: bytes | str) -> None:
     hidden.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def _settle(hidden: Path, target: Path) -> None:
+    """Have the content on the disk before the file takes its name: a power cut leaves the old file or the new one."""
+    try:
+        os.fsync(_unfinished[hidden])
+    except OSError as problem:
+        if problem.errno not in _NO_SYNC:
+            raise _failed(f"Output {_shown(target)}", target.parent, problem, hidden) from None
+
+
+def _settle_folder(folder: Path) -> None:
+    """Have the names on the disk; where a folder cannot be opened for that, the system does it in its own time."""
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+        place = os.open(folder, os.O_RDONLY)
+        stack.callback(os.close, place)
+        os.fsync(place)
 
 
 def _name(hidden: Path, target: Path) -> None:

@@ -16,9 +16,11 @@ message names is `printable`: nothing in it moves a cursor, turns the direction 
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 __all__ = [
     "EntropieError",
@@ -28,11 +30,15 @@ __all__ = [
     "OutputFailed",
     "ParametersMismatch",
     "Unreachable",
+    "interrupted",
+    "interruptible",
     "option",
     "printable",
     "shown",
 ]
 
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 _INSIDE = re.compile("\x02([^\x02\x03]*)\x03")
 _VALUE = re.compile("\x04([^\x04-\x06]*)\x05([^\x04-\x06]*)\x06")
 _LONGEST_VALUE = 60
@@ -113,6 +119,29 @@ class Unreachable(EntropieError, ValueError):
 
 class OutputFailed(EntropieError, OSError):
     """A file could not be written: the disk is full, or nobody may write there."""
+
+
+def interrupted(problem: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: where it meets the edge of compiled code, it comes out as a SystemError."""
+    return problem is not None and (
+        isinstance(problem, KeyboardInterrupt)
+        or (isinstance(problem, SystemError) and interrupted(problem.__cause__ or problem.__context__))
+    )
+
+
+def interruptible(door: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """A function that runs compiled code, whom Ctrl-C leaves as KeyboardInterrupt and nothing else."""
+
+    @functools.wraps(door)
+    def called(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        try:
+            return door(*given, **named)
+        except SystemError as problem:
+            if interrupted(problem):
+                raise KeyboardInterrupt from None
+            raise
+
+    return called
 
 
 def _brief(value: object) -> str:

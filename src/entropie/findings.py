@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import secrets
 import sys
 import time as clock
 from collections.abc import Callable, Iterator
@@ -243,8 +244,9 @@ def put_together(
 
 
 def provenance_of(run: Run, begun: float) -> dict[str, Any]:
-    """How and when a result was made."""
+    """How and when a result was made; `run` is what everything written of one run has in common."""
     return {
+        "run": secrets.token_hex(8),
         "version": __version__,
         "python": sys.version.split()[0],
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -43,10 +43,44 @@ def test_a_first_row_taken_for_names_is_not_listed(tmp_path: Path, capsys: pytes
         assert "Jane Doe, HIV clinic" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Jane Doe,HIV clinic,2x12-04-03",  # a time that damage made a word, and nobody else's name looks like hers
+        "jane.doe@x.org,book,x7",  # `book` is what a column may be called
+        "Jane,patient,HIV",
+        "user_17,HIV,x",
+        "JaneDoe,orderDate,HIV clinic",
+    ],
+)
+def test_a_damaged_first_row_is_not_listed_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: str
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{first}\nBob Roe,cafe,2012-04-03 18:00:07\nAnn Lee,place 5,2012-04-04 18:00:07\n")
+    for words in (["assess"], ["assess", "--user", "user"], ["assess", "--item", "user_1"], ["sweep"]):
+        assert run([words[0], str(path), *words[1:]]) == 2
+        said = capsys.readouterr().err
+        assert not any(value in said for value in ("Jane", "jane", "HIV", "17", "clinic")), said
+        assert "not listed because the first line may be a row" in said
+
+
+def test_names_that_can_be_no_values_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    for names, said in (
+        ("userId,venue,colour", "found: userId, venue, colour"),  # two roles: a line of names for certain
+        ("visit_start,orderDate,IBAN", "found: visit_start, orderDate, IBAN"),
+        ("order_no,Jane Doe,shop", "found: order_no, shop and 1 more column, not listed"),
+    ):
+        path.write_text(f"{names}\na,b,c\n")
+        assert run(["assess", str(path), "--item", "nothing"]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_names_cannot_write_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.csv"
     path.write_text("user,it\x1b[31mem\u202e\na,b\n")
-    assert run(["assess", str(path)]) == 2
+    assert run(["assess", str(path), "--show-values"]) == 2
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\u202e" not in said

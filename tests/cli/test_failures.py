@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -129,8 +130,93 @@ def test_a_file_is_closed_to_others_while_it_is_written(tmp_path):
     with replacing(tmp_path / "a.csv") as hidden:
         assert stat.S_IMODE(hidden.stat().st_mode) == 0o600
         hidden.write_text("half")
-        assert hidden.parent == tmp_path
+        assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
     assert (tmp_path / "a.csv").read_text() == "half"
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o277])
+def test_no_umask_opens_or_closes_a_file(entropie, events, plain_page, mask):
+    """0: everybody may; 0o277: not even the owner may write."""
+    before = os.umask(mask)
+    try:
+        ran = entropie("assess", events, *QUICK, "--out", "out", "--metrics", "m.prom", "--quiet")
+    finally:
+        os.umask(before)
+    assert ran.code == 0, ran.err
+    files = [Path("m.prom"), Path("out/assessment.json"), Path("out/report.html")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert stat.S_IMODE(Path("out").stat().st_mode) == 0o700
+
+
+def test_a_run_that_is_given_up_makes_no_file_again(tmp_path, monkeypatch):
+    """A signal comes, what is unfinished goes, and the other thread opens its hidden file once more."""
+    monkeypatch.setattr(atomic, "_naming", threading.RLock())
+    with contextlib.suppress(OutputFailed, FileNotFoundError), replacing(tmp_path / "a.npz") as hidden:
+        atomic.discard_unfinished()
+        with hidden.open("wb") as again:
+            again.write(b"u17,clinic")
+        assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_content_is_on_the_disk_before_a_name_says_so(tmp_path, monkeypatch):
+    """Every file is flushed before it is renamed, and its folder after: what a power cut leaves is whole."""
+    steps: list[str] = []
+    flush, rename = os.fsync, Path.replace
+
+    def flushed(place: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(place).st_mode) else f"file of {os.fstat(place).st_size}")
+        flush(place)
+
+    def renamed(self: Path, target: Path) -> Path:
+        steps.append(f"rename {target.name}")
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", renamed)
+    atomic.write_file(tmp_path / "a", "12345")
+    assert steps == ["file of 5", "rename a", "folder"]
+    steps.clear()
+    write_together(tmp_path, {"a": "1234567", "b": "123"})
+    assert steps == ["file of 7", "file of 3", "folder", "rename a", "rename b", "folder"]
+
+
+def test_a_disk_that_fails_only_when_flushed_is_told(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("old")
+    monkeypatch.setattr(os, "fsync", fail_with(OSError(errno.EIO, "Input/output error")))
+    with pytest.raises(OutputFailed, match="the disk reports an error"):
+        atomic.write_file(tmp_path / "a", "new")
+    with pytest.raises(OutputFailed, match="the disk reports an error"):
+        write_together(tmp_path, {"a": "new"})
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+    monkeypatch.setattr(os, "fsync", fail_with(OSError(errno.EINVAL, "not here")))
+    atomic.write_file(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_what_one_run_writes_has_one_mark(entropie, events):
+    for seed in ("1", "2"):
+        out = ("--out", f"out{seed}", "--metrics", f"out{seed}/m.prom")
+        Path(f"out{seed}").mkdir()
+        assert entropie("assess", events, *QUICK, *out, "--seed", seed, "--quiet", "--no-report").code == 0
+    run = json.loads(Path("out1/assessment.json").read_text())["provenance"]["run"]
+    assert f'run="{run}"' in Path("out1/m.prom").read_text()
+    assert run not in Path("out2/m.prom").read_text()
+    for command in (("compare", "out1/assessment.json", "out1/assessment.json"), ("report", "out1/assessment.json")):
+        assert entropie(*command).err == ""
+    Path("out1/other.prom").write_bytes(Path("out2/m.prom").read_bytes())
+    Path("out1/foreign.prom").write_text("node_cpu 1\n")
+    for command in (("compare", "out1/assessment.json", "out2/assessment.json"), ("report", "out1/assessment.json")):
+        said = entropie(*command).err
+        assert said == "entropie: Note: out1/other.prom is not of the same run as the JSON beside it.\n"
+
+
+def test_two_runs_may_write_one_file_of_metrics(entropie, events, plain_page):
+    with replacing("m.prom") as hidden:
+        hidden.write_text("of another")
+        ran = entropie("assess", events, *QUICK, "--out", "out", "--metrics", "m.prom", "--quiet")
+    assert (ran.code, ran.err) == (0, "")
+    assert Path("m.prom").read_text() == "of another"
 
 
 def test_no_report_takes_the_old_one_away(entropie, events, plain_page):
@@ -346,7 +432,7 @@ def heeds(process: subprocess.Popen[str], number: int) -> bool:
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGQUIT, 131)])
 def test_signals_clean_up(tmp_path, number, code):
     """While a file is being written; no events are needed for that."""
     before = signal.signal(number, signal.SIG_DFL)  # as under `nohup` it would stay ignored

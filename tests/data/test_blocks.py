@@ -122,6 +122,48 @@ def test_an_unclosed_quote_swallows_no_row(tmp_path: Path, row: int) -> None:
             read()
 
 
+TWO = Dialect(",", False, ("1", "2"), (), 0)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.booleans())
+def test_two_lost_quotes_in_a_table_of_two_columns_lose_no_row(
+    tmp_path: Path, data: st.DataObject, windows: bool
+) -> None:
+    """Ids of any kind: lines that look like the rows around them are told from lines of a text."""
+    kinds = (("u{}", "place {}"), ("{:032x}", "{}"), ("{}", "cafe no. {}"), ("p{}@x.org", "{}-{}"))
+    user, item = data.draw(st.sampled_from(kinds))
+    rng = data.draw(st.randoms(use_true_random=False))
+    rows = [[user.format(rng.getrandbits(120)), item.format(rng.randrange(99), 7)] for _ in range(30)]
+    first = data.draw(st.integers(0, 25))
+    last = data.draw(st.integers(first + 1, 29))
+    opened, closed = data.draw(st.tuples(st.integers(0, 1), st.integers(0, 1)))
+    expected = [tuple(row) for row in (*rows[:first], *rows[last + 1 :])]
+    rows[first][opened] = '"' + rows[first][opened]
+    rows[last][closed] += '"'
+    path = tmp_path / "t.csv"
+    path.write_bytes("".join(",".join(row) + ("\r\n" if windows else "\n") for row in rows).encode())
+    try:
+        found, rejects = read_all(path, TWO)
+    except InvalidInput:
+        assert last - first > blocks.LINE_BREAKS
+        return
+    assert (found, rejects.dirty) == (expected, {SWALLOWED: last + 1 - first})
+    assert rejects.counted == len(rows)
+
+
+def test_texts_of_several_lines_in_a_table_of_two_columns_stay(tmp_path: Path) -> None:
+    """One comma in every line, as in addresses: no code, or no name, of the column before it stands there."""
+    rows = [("7", "12 Main St\nSpringfield, IL"), ("8", "here"), ("9", "a\nb,c\nd,e"), ("10", "Rue X\nLyon, F\nEU, x")]
+    for written in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL):
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n", quoting=written).writerows(rows * 40)
+        path = tmp_path / "t.csv"
+        path.write_text(text.getvalue(), newline="")
+        found, rejects = read_all(path, TWO)
+        assert (found, rejects.dirty, rejects.counted) == (rows * 40, {}, 160)
+
+
 FOUR = Dialect(",", False, ("1", "2", "3", "4"), (), 0)
 
 

@@ -116,7 +116,7 @@ def test_columns_without_end(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     wide = 20_000
     path.write_text(",".join(f"c{n}" for n in range(wide)) + "\n" + ",".join(["1"] * wide) + "\n")
-    (batch,) = read_columns(path, ["c19999"])
+    ((batch, _),) = read_columns(path, ["c19999"])
     assert batch.to_pylist() == [{"c19999": 1}]
     with pytest.raises(InvalidInput) as caught:
         list(read_columns(path, ["nope"]))

@@ -357,7 +357,8 @@ def test_quote_that_is_never_closed(write: Callable[..., Path]) -> None:
 
 def test_quote_closed_lines_later_does_not_hide_them(write: Callable[..., Path]) -> None:
     path = write(b'user,item\n1,2\n"3,4\n5,6\n7",8\n')
-    assert "line break in an id: 1" in message(path)
+    assert "3 of 4 rows" in message(path)
+    assert "quoted lines that look like rows: 3, first in line 3" in message(path)
 
 
 def test_sources_and_parameters_that_make_no_sense(write: Callable[..., Path]) -> None:

@@ -77,7 +77,7 @@ JOBS: dict[str, Callable[[Any], object]] = {
     "attribute": lambda source: attributes(source, columns=["x", "user"]),
     "bands": lambda source: attributes(source, columns=["x", "user"], bins={"x": 2}),
     "person": lambda source: attributes(source, columns=["user", "item"], id_column="x"),
-    "codes": lambda source: [codes_of(batch.column(0), "x", 9, 1) for batch in read_columns(source, ["x"])],
+    "codes": lambda source: [codes_of(batch.column(0), "x", 9, place) for batch, place in read_columns(source, ["x"])],
     "names": lambda source: Dictionary.collect(source, "x"),
 }
 

@@ -60,7 +60,7 @@ def written(tmp_path: Path, name: str) -> Path:
 def test_every_format_for_every_command(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name)
     for source in (path, str(path), tmp_path / "t*" if name.startswith("t.") else path):
-        batches = list(read_columns(source, ["item", "code"], ["item"]))
+        batches = [batch for batch, _ in read_columns(source, ["item", "code"], ["item"])]
         assert [row["item"] for batch in batches for row in batch.to_pylist()] == [row[2] for row in ROWS]
         assert [row["code"] for batch in batches for row in batch.to_pylist()] == [int(row[1]) for row in ROWS]
     if not name.startswith("named"):
@@ -77,7 +77,7 @@ def test_every_format_for_every_command(tmp_path: Path, name: str) -> None:
 def test_one_column_is_a_table_where_no_event_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("item\nDrama|Comedy\nzoo\n")
-    (batch,) = read_columns(path, ["item"], ["item"])
+    ((batch, _),) = read_columns(path, ["item"], ["item"])
     assert batch.column(0).to_pylist() == ["Drama|Comedy", "zoo"]
     with pytest.raises(InvalidInput, match="has one column; events need a user and an item"):
         read_events(Source(path))
@@ -86,10 +86,10 @@ def test_one_column_is_a_table_where_no_event_is_asked_for(tmp_path: Path) -> No
 def test_kept_columns_have_the_types_they_look_like(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b,c\n1,x,2.5\n2,,\n")
-    (batch,) = read_columns(path, ["c", "a", "b"], ["b"])
+    ((batch, _),) = read_columns(path, ["c", "a", "b"], ["b"])
     assert batch.schema.types == [pa.float64(), pa.int64(), pa.string()]
     assert batch.to_pylist() == [{"c": 2.5, "a": 1, "b": "x"}, {"c": None, "a": 2, "b": None}]
-    (batch,) = read_columns(pa.table({"a": [7], "b": ["x"]}), ["b", "a"], ["a"])
+    ((batch, _),) = read_columns(pa.table({"a": [7], "b": ["x"]}), ["b", "a"], ["a"])
     assert batch.to_pylist() == [{"b": "x", "a": "7"}]
 
 
@@ -102,7 +102,8 @@ def test_kept_columns_have_the_types_they_look_like(tmp_path: Path) -> None:
         (b"a,b\n1,2\n3,4,5\n", "has a row with too many fields"),
         (b"a,b\n\xff,2\n", "Column `a` of .* holds text that is not UTF-8, first in line 2; save"),
         (b"a,a\n1,2\n", "Column `a` appears more than once in .*; give it one name"),
-        (b"b,c\n1,2\n", "Column `a` is missing from .*; found: b, c"),
+        (b"code,kind\n1,2\n", "Column `a` is missing from .*; found: code, kind"),
+        (b"Jane,HIV\n1,2\n", "Column `a` is missing from .*; found: 2 columns, not listed because the first line may"),
         (bz2.compress(b"a,b\n1,2\n")[:-9], "bz2 stream"),
         (b"PK\x03\x04 zipped", "is a zip archive"),
     ],

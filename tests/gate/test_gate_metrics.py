@@ -71,7 +71,8 @@ def judged(waiver: Waiver | None = None, **changes):
 
 def test_every_number_is_the_documents():
     facts = {"guessing_error": 0.99, "pie_bits": 2.5, "name_bits": 6.64, "items": 50, "events": 2000}
-    samples, _ = parsed(exposition(judged(average=(0.5, 0.375, 0.625), **facts)))
+    document = judged(average=(0.5, 0.375, 0.625), **facts)
+    samples, _ = parsed(exposition(document))
     held = (("profile", "ema"), ("measure", "worst"))
     matcher = judged()["headline"]["matcher"]
     wanted = {
@@ -91,7 +92,10 @@ def test_every_number_is_the_documents():
         ("entropie_review_timestamp_seconds", ()): datetime.datetime(2027, 11, 16, tzinfo=datetime.UTC).timestamp(),
         (
             "entropie_assessment_info",
-            (("version", "0.1.0"), ("matcher", matcher), ("source", "events.csv"), ("input_sha256", SHA)),
+            (
+                *(("version", "0.1.0"), ("run", document["provenance"]["run"]), ("matcher", matcher)),
+                *(("source", "events.csv"), ("input_sha256", SHA)),
+            ),
         ): 1.0,
     }
     intervals = {

@@ -46,7 +46,7 @@ def compare(
 
     documents = read(old), read(new)
     for file, document in zip((old, new), documents, strict=True):
-        _check_page(file, document)
+        check_companions(file, document)
     comparison = compared(*documents, tolerance_error)
     if as_json:
         output.print_json(comparison.to_json())
@@ -55,15 +55,18 @@ def compare(
     return comparison.exit_code(strict)
 
 
-def _check_page(file: Path, document: dict[str, Any]) -> None:
-    """Say where the page beside an assessment is not about it."""
-    page = file.with_name("report.html")
-    if page.is_file():
-        from entropie.page import is_about
+def check_companions(file: Path, document: dict[str, Any]) -> None:
+    """Say where the page or the metrics beside an assessment are of another run."""
+    from entropie.gate import metrics
+    from entropie.page import is_about
 
-        if not is_about(page, document):
-            again = f"make it again with `entropie report {output.name(file)}`"
-            output.complain(f"Note: {output.name(page)} is not of the same run as the JSON beside it; {again}.")
+    page = file.with_name("report.html")
+    if page.is_file() and not is_about(page, document):
+        again = f"make it again with `entropie report {output.name(file)}`"
+        output.complain(f"Note: {output.name(page)} is not of the same run as the JSON beside it; {again}.")
+    for gauges in sorted(file.parent.glob("*.prom")):
+        if gauges.is_file() and not metrics.is_about(gauges, document):
+            output.complain(f"Note: {output.name(gauges)} is not of the same run as the JSON beside it.")
 
 
 def comparison_text(comparison: Comparison, *, verbose: bool) -> str:

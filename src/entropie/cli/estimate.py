@@ -150,9 +150,11 @@ def _codes_of_items(items: tuple[str, ...], names: Dictionary | None, domain_siz
     if not items:
         return None
     if names is not None:
-        import pyarrow as pa
-
-        return [int(code) for code in names.encode(pa.array(items), "--item", 1)]
+        known = {name: code for code, name in enumerate(names.names.to_pylist())}
+        for item in items:
+            if item not in known:
+                raise InvalidParameter.of("item", f"in the dictionary of {len(names)} items", item)
+        return [known[item] for item in items]
     try:
         return [int(item) for item in items]
     except ValueError:

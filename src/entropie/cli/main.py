@@ -25,7 +25,7 @@ from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
-from entropie.errors import EntropieError, OutputFailed, Unreachable
+from entropie.errors import EntropieError, OutputFailed, Unreachable, interrupted
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
 EXIT_UNEXPECTED, EXIT_NOT_WRITTEN, EXIT_INTERRUPTED = 70, 74, 130
@@ -92,6 +92,7 @@ for listed in _COMMANDS.values():
 def main() -> None:
     """Run the command line and end with its exit code."""
     stopping.heed()
+    _leave_no_core()
     for place in (0, 1, 2):  # a file that is opened must not become what is printed to
         try:
             os.fstat(place)
@@ -101,6 +102,14 @@ def main() -> None:
         with contextlib.suppress(AttributeError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run(sys.argv[1:]))
+
+
+def _leave_no_core() -> None:
+    """A process that dies leaves no image of its memory, which holds what was read."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def run(arguments: list[str]) -> int:
@@ -151,17 +160,9 @@ def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
             return _fail(f"{problem}.", EXIT_BAD_INPUT)
         case MemoryError():
             return _fail("Memory is exhausted; take fewer events, or a machine with more.", EXIT_UNEXPECTED)
-    if isinstance(problem, click.Abort) or _interrupted(problem):
+    if isinstance(problem, click.Abort) or interrupted(problem):
         return _fail(stopping.sentence(), EXIT_INTERRUPTED)
     return _fail(f"{_unexpected(problem)} Run again with --debug to see more.", EXIT_UNEXPECTED)
-
-
-def _interrupted(problem: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind it: compiled code turns that into an error of its own."""
-    return problem is not None and (
-        isinstance(problem, KeyboardInterrupt)
-        or (isinstance(problem, SystemError) and _interrupted(problem.__cause__ or problem.__context__))
-    )
 
 
 def _unexpected(problem: BaseException) -> str:

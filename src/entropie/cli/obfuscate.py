@@ -89,11 +89,11 @@ def obfuscate(
     texts = [column] if names is not None else []
     rows = 0
     with writing as writer, output.stage("obfuscating") as progress:
-        for batch in columns.read_columns(values, [column, *keep], texts, progress):
+        for batch, place in columns.read_columns(values, [column, *keep], texts, progress):
             if names is not None:
-                codes = names.encode(batch.column(0), column, rows + 1)
+                codes = names.encode(batch.column(0), column, place)
             else:
-                codes = columns.codes_of(batch.column(0), column, built.domain_size, rows + 1)
+                codes = columns.codes_of(batch.column(0), column, built.domain_size, place)
             kept = {name: batch.column(i + 1) for i, name in enumerate(keep)}
             writer.write({**kept, **to_columns(built, draw(codes))})
             rows += len(codes)

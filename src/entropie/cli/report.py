@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from entropie.cli import output
+from entropie.cli.compare import check_companions
 from entropie.cli.options import FILE, Command, json_option, option, public_option
 
 
@@ -34,7 +35,10 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     refuse_overwriting([assessment], [out])
     beside = assessment.is_file() and (out.parent / assessment.name).resolve() == assessment.resolve()
     with claimed(out.parent) if beside else nullcontext():  # no run may put another assessment there meanwhile
-        size_bytes = write_report(read(assessment), out)
+        document = read(assessment)
+        size_bytes = write_report(document, out)
+    if beside:
+        check_companions(assessment, document)
     if as_json:
         output.print_json({"report": str(out), "size_bytes": size_bytes, "charts": available()})
         return

@@ -16,7 +16,7 @@ import threading
 from entropie import atomic
 from entropie.errors import printable
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _GRACE_SECONDS = 10.0
 _SHOWN = 3
 _THREAD = "entropie-stopping"

@@ -6,9 +6,10 @@ Every block says how many rows it holds, counted apart from the parser that cuts
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +26,9 @@ LINE_BREAKS = 20
 UNREADABLE = "\x1a"
 ONE_BYTE = "\x1f"
 """The unit separator stands in for a delimiter of two bytes."""
+_LINE_ENDS = re.compile(rb"\r\n|\r|\n")
+_KINDS = re.compile(rb"[0-9]+|[A-Za-z\x80-\xff]+")
+_PAIRS_LOOKED_AT = 2000
 _BOM = b"\xef\xbb\xbf"
 _Made = TypeVar("_Made")
 
@@ -135,7 +139,8 @@ def _cut(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -> _C
 
 def exact_rows(block: Block, dialect: Dialect, name: str) -> int:
     """The rows of a block without its blank lines."""
-    return _scanned(block.data, dialect, True, name, block.first_line).rows
+    settled = replace(dialect, columns=())  # what was swallowed is out
+    return _scanned(block.data, settled, True, name, block.first_line).rows
 
 
 def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -> _Cut:
@@ -145,6 +150,7 @@ def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -
     delimiter = ord(dialect.delimiter if len(dialect.delimiter) == 1 else ONE_BYTE)
     start, lines, rows = 0, 0, 0
     swallowed, kept = [], []
+    pairs = _Pairs(data, delimiter) if len(dialect.columns) == 2 else None
     while True:
         end, more, whole, fault, before, seen = scan_rows(
             view[start:], delimiter, dialect.quoted, final, LINE_BREAKS, len(dialect.columns)
@@ -152,8 +158,12 @@ def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -
         rows += whole
         if fault != SWALLOWED:
             break
-        swallowed.append((line + lines + more, before - more))
-        kept.append(data[start : start + end])
+        if pairs is not None and not pairs.look_like(data[start + end : start + seen]):
+            rows += 1  # a text of several lines with one delimiter in each
+            kept.append(data[start : start + seen])
+        else:
+            swallowed.append((line + lines + more, before - more))
+            kept.append(data[start : start + end])
         start, lines = start + seen, lines + before
     if fault:
         what = {
@@ -167,6 +177,48 @@ def _scanned(data: bytes, dialect: Dialect, final: bool, name: str, line: int) -
         )
     kept.append(data[start : start + end])
     return _Cut(start + end, lines + more, rows, tuple(swallowed), b"".join(kept) if swallowed else b"")
+
+
+class _Pairs:
+    """What the two fields of the rows of a block are made of, to tell lines that are such rows from lines of a text.
+
+    A line of a table with two columns has one delimiter, and so may every line of an address.
+    """
+
+    def __init__(self, data: bytes, delimiter: int) -> None:
+        self._data, self._cut = data, bytes([delimiter])
+        self._made_of: list[set[bytes]] | None = None
+
+    def look_like(self, lines: bytes) -> bool:
+        """Whether every line of a row over several lines could be a row by itself, without the only two quotes."""
+        if lines.count(b'"') != 2:
+            return False  # a writer that quotes what needs no quotes: a lost one would not be closed in its place
+        if self._made_of is None:
+            self._made_of = [set(), set()]
+            for line in self._rows():
+                self._add(line, self._made_of)
+        first, *others = _LINE_ENDS.split(lines.strip(b"\r\n").replace(b'"', b""))
+        known, found = [part.copy() for part in self._made_of], [set[bytes](), set[bytes]()]
+        self._add(first, known)
+        for line in others:
+            self._add(line, found)
+        return found[0] <= known[0] and found[1] <= known[1]
+
+    def _rows(self) -> Iterator[bytes]:
+        """Some rows without any quotes."""
+        inside = False
+        for line in _LINE_ENDS.split(self._data, _PAIRS_LOOKED_AT)[:_PAIRS_LOOKED_AT]:
+            quotes = line.count(b'"')
+            if not (quotes or inside) and line.count(self._cut) == 1:
+                yield line
+            inside ^= quotes % 2 == 1
+
+    def _add(self, line: bytes, made_of: list[set[bytes]]) -> None:
+        for field, known in zip(line.split(self._cut), made_of, strict=False):
+            kinds = _KINDS.sub(lambda run: b"0" if run[0].isdigit() else b"a", field)
+            known.update(kinds[place : place + 1] for place in range(len(kinds)))
+            if not kinds or kinds[:1] == b" ":
+                known.add(b"^" + kinds[:1])
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:

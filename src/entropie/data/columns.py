@@ -19,7 +19,7 @@ from entropie.atomic import replacing
 from entropie.data.arrow import masked, one_of, truths_of
 from entropie.data.blocks import UNREADABLE
 from entropie.data.budget import Budget
-from entropie.data.rejects import Rejects
+from entropie.data.rejects import Place, Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import open_table
 from entropie.errors import InvalidInput, option, shown
@@ -32,8 +32,9 @@ _COPIES = 4  # of names, while they are sorted and looked up
 
 def read_columns(
     source: object, columns: Sequence[str], texts: Sequence[str] = (), progress: Progress = silent
-) -> Iterator[pa.RecordBatch]:
-    """Batches with just these columns of any table, those in `texts` as text, the others as what they look like.
+) -> Iterator[tuple[pa.RecordBatch, Place]]:
+    """Batches with just these columns of any table, those in `texts` as text, the others as what they look like; and
+    where they are.
 
     Every row counts: one that cannot be cut into fields, or a text that is not UTF-8, is refused. An empty text is
     nothing.
@@ -51,7 +52,7 @@ def read_columns(
                 _as_text(name, column, table.name) if name in texts else _plain(column)
                 for name, column in zip(columns, batch.columns, strict=True)
             ]
-            yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), rejects)
+            yield checked_texts(pa.RecordBatch.from_arrays(arrays, names=list(columns)), rejects), rejects.last
     rejects.check_complete(rows)
     if rows == 0:
         raise InvalidInput(f"{table.name} has no rows; at least one is needed.")
@@ -88,43 +89,43 @@ def checked_texts(batch: pa.RecordBatch, rejects: Rejects) -> pa.RecordBatch:
             if unreadable.any():
                 raise InvalidInput(
                     f"Column `{name}` of {rejects.name} holds text that is not UTF-8, first "
-                    f"{rejects.place_in_batch(int(np.argmax(unreadable)))}; save it as UTF-8."
+                    f"{rejects.last.of(int(np.argmax(unreadable)))}; save it as UTF-8."
                 )
             arrays[place] = masked(column, ~one_of(column, ("",)))
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def codes_of(column: Any, name: str, domain_size: int, first_row: int) -> NDArray[np.uint64]:
-    """A column of item codes as an array; says which row holds no code of the domain."""
-    _no_blank(column, name, first_row)
+def codes_of(column: Any, name: str, domain_size: int, place: Place) -> NDArray[np.uint64]:
+    """A column of item codes as an array; says where there is no code of the domain."""
+    _no_blank(column, name, place)
     if not pa.types.is_integer(column.type):
         raise InvalidInput(
             f"Column `{name}` must hold item codes (whole numbers from 0 to {domain_size - 1}), it holds "
-            f"{column.type}{_first_other(column, first_row)}; give item names with {option('dictionary')}."
+            f"{column.type}{_first_other(column, place)}; give item names with {option('dictionary')}."
         )
     values = column.to_numpy(zero_copy_only=False)
     outside = (values < 0) | (values >= domain_size) if values.dtype.kind == "i" else values >= domain_size
     if outside.any():
-        row = int(np.flatnonzero(outside)[0])
+        row = int(np.argmax(outside))
         raise InvalidInput(
-            f"Row {first_row + row} of column `{name}` is outside the domain 0 to {domain_size - 1}"
-            f"{shown(f' ({values[row]})')}."
+            f"Column `{name}` holds a code {place.of(row)} that is outside the domain 0 to {domain_size - 1}"
+            f"{shown(f' ({values[row]})')}; check the file, or the domain."
         )
     return np.asarray(values.astype(np.uint64, copy=False))
 
 
-def _first_other(column: Any, first_row: int) -> str:
+def _first_other(column: Any, place: Place) -> str:
     """Where a column of text first holds something else than a whole number."""
     if not pa.types.is_string(column.type):
         return ""
     other = ~truths_of(pc.match_substring_regex(column, _WHOLE))
-    return f", first in row {first_row + int(np.argmax(other))}" if other.any() else ""
+    return f", first {place.of(int(np.argmax(other)))}" if other.any() else ""
 
 
-def _no_blank(column: Any, name: str, first_row: int) -> None:
+def _no_blank(column: Any, name: str, place: Place) -> None:
     if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InvalidInput(f"Row {first_row + row} of column `{name}` is blank; fill it or leave the row out.")
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidInput(f"Column `{name}` is blank {place.of(row)}; fill it or leave the row out.")
 
 
 class Dictionary:
@@ -141,10 +142,8 @@ class Dictionary:
         """The distinct values of a column, sorted."""
         budget = Budget(str(path), memory)
         seen = pa.array([], pa.string())
-        first_row = 1
-        for batch in read_columns(path, [column], [column], progress):
-            _no_blank(batch.column(0), column, first_row)
-            first_row += batch.num_rows
+        for batch, place in read_columns(path, [column], [column], progress):
+            _no_blank(batch.column(0), column, place)
             seen = pc.unique(pa.chunked_array([seen, pc.unique(batch.column(0))]))
             budget.keep("items", _COPIES * seen.nbytes)
         return cls(seen.take(pc.array_sort_indices(seen)))
@@ -152,20 +151,16 @@ class Dictionary:
     @classmethod
     def load(cls, path: Path, memory: int | None = None) -> Dictionary:
         """Read a dictionary file; codes must run from 0 without gaps, names must differ."""
-        budget, batches, size = Budget(str(path), memory), [], 0
-        for batch in read_columns(path, ["code", "item"], ["code", "item"]):
-            batches.append(batch)
+        budget, numbers, parts, size = Budget(str(path), memory), [], [], 0
+        for batch, place in read_columns(path, ["code", "item"], ["code", "item"]):
+            numbers.append(_whole_numbers(batch.column(0), path, place))
+            parts.append(batch.column(1))
             size += batch.nbytes
             budget.keep("items", _COPIES * size)
-        table = pa.Table.from_batches(batches)
-        try:
-            codes = pc.cast(table["code"], pa.int64()).to_numpy()
-        except pa.ArrowInvalid:
-            where = _first_other(table["code"].combine_chunks(), 1)
-            raise InvalidInput(f"Column `code` of {path.name} must hold whole numbers{where}.") from None
+        codes = np.concatenate(numbers)
         if not np.array_equal(np.sort(codes), np.arange(len(codes))):
             raise InvalidInput(f"Column `code` of {path.name} must hold every code from 0 to {len(codes) - 1} once.")
-        names = table["item"].combine_chunks().take(pa.array(np.argsort(codes)))
+        names = pa.concat_arrays(parts).take(pa.array(np.argsort(codes)))
         if path.suffix.lower() == ".csv":
             names = cells_as_written(names)
         if names.null_count or len(pc.unique(names)) != len(names):
@@ -177,17 +172,25 @@ class Dictionary:
         with TableWriter(path) as writer:
             writer.write({"code": np.arange(len(self)), "item": self.names})
 
-    def encode(self, column: Any, name: str, first_row: int) -> NDArray[np.uint64]:
+    def encode(self, column: Any, name: str, place: Place) -> NDArray[np.uint64]:
         """The codes of a column of names."""
-        _no_blank(column, name, first_row)
+        _no_blank(column, name, place)
         codes = pc.index_in(column, value_set=self.names)
         if codes.null_count:
-            row = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
+            row = int(np.argmax(codes.is_null().to_numpy(zero_copy_only=False)))
             raise InvalidInput(
-                f"Row {first_row + row} of column `{name}` holds an item{shown(f' ({column[row].as_py()!r})')} that is "
-                f"not in the dictionary of {len(self)} items."
+                f"Column `{name}` holds an item {place.of(row)}{shown(f' ({column[row].as_py()!r})')} that is not in "
+                f"the dictionary of {len(self)} items; add it there."
             )
         return np.asarray(codes.to_numpy(zero_copy_only=False).astype(np.uint64))
+
+
+def _whole_numbers(column: Any, path: Path, place: Place) -> NDArray[np.int64]:
+    try:
+        return np.asarray(pc.cast(column, pa.int64()).fill_null(-1))
+    except pa.ArrowInvalid:
+        where = _first_other(column, place)
+        raise InvalidInput(f"Column `code` of {path.name} must hold whole numbers{where}.") from None
 
 
 class TableWriter:

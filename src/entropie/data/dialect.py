@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entropie.data.files import HashedFile, InputFile, Unpacked
-from entropie.data.roles import is_known_name
+from entropie.data.roles import are_names
 from entropie.errors import InvalidInput
 
 _SAMPLE_BYTES = 1 << 18
@@ -17,7 +17,6 @@ _DELIMITER_NAMES = "comma, tab, semicolon, | or ::"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _VALUE = re.compile(r"\s*|[+-]?[\d.,]+([eE][+-]?\d+)?|\d{4}[-/]\d\d[-/]\d\d.*|\w{3} \w{3} \d\d .*", re.ASCII)
-_ROWS_LOOKED_AT, _COLUMNS_LOOKED_AT = 50, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def find_dialect(file: InputFile, *, delimiter: str | None = None, header: bool 
     if header:
         _check_closed(lines[0], delimiter, file)
     names = [field.strip() for field in first] if header else [str(i + 1) for i in range(len(first))]
-    certain = not header or any(map(is_known_name, names)) or _differs(first, lines[1:], delimiter)
+    certain = not header or are_names(names)
     return Dialect(delimiter, header, tuple(names), tuple(first), blank + int(header), certain=certain)
 
 
@@ -99,30 +98,6 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
         return line.split(delimiter)
-
-
-def _differs(first: Sequence[str], lines: Sequence[str], delimiter: str) -> bool:
-    """Whether a column holds numbers or times in all lines but the first, which then is a line of names.
-
-    Not so where another column of the first line looks like the rows below: a damaged row is no line of names.
-    """
-    rows = [_fields(line, delimiter) for line in lines[:_ROWS_LOOKED_AT]]
-    below = {(place, _shape(field)) for row in rows for place, field in enumerate(row)}
-    if any((place, _shape(field)) in below for place, field in enumerate(first)):
-        return False
-    return any(
-        rows and not _VALUE.fullmatch(name) and all(place < len(row) and _is_value(row[place]) for row in rows)
-        for place, name in enumerate(first[:_COLUMNS_LOOKED_AT])
-    )
-
-
-def _shape(field: str) -> str:
-    """A field with every run of digits as one 0: `place 17` and `place 5` look alike."""
-    return re.sub(r"\d+", "0", field.strip())
-
-
-def _is_value(field: str) -> bool:
-    return bool(field.strip() and _VALUE.fullmatch(field))
 
 
 def _check_closed(line: str, delimiter: str, file: InputFile) -> None:

@@ -93,7 +93,7 @@ class GeolifeTable:
         cells = self._grid.cells(_floats(points.column("latitude")), _floats(points.column("longitude")))
         on_earth = cells >= 0
         if not on_earth.all():
-            first = f"{rejects.place_in_batch(int(np.argmin(on_earth)))}, expected degrees of latitude and longitude"
+            first = f"{rejects.last.of(int(np.argmin(on_earth)))}, expected degrees of latitude and longitude"
             rejects.add_dirty("no place on Earth", int(np.count_nonzero(~on_earth)), first)
         cells = cells[on_earth]
         entered = np.diff(cells, prepend=last) != 0

@@ -73,9 +73,10 @@ class Rejects:
         self._places[-1] = replace(self._places[-1], exact=False)
         self._passed = self._starts[-1] + rows
 
-    def place_in_batch(self, row: int) -> str:
-        """Where a row of the batch accepted last is."""
-        return self._places[-1].of(row)
+    @property
+    def last(self) -> Place:
+        """Where the rows of the batch accepted last are."""
+        return self._places[-1]
 
     def place(self, row: int) -> str | None:
         """Where a row is, counted from 0 among those passed on; None where nobody has told."""

@@ -50,18 +50,18 @@ def read_reports(path: Path, mechanism: Mechanism, progress: Progress = silent) 
     """Batches of reports made by `mechanism`; reports of other parameters are refused."""
     names = mechanism.report_columns
     expected = short_id(mechanism)
-    first_row = 1
-    for batch in read_columns(path, [ID_COLUMN, *names], [ID_COLUMN], progress):
+    for batch, place in read_columns(path, [ID_COLUMN, *names], [ID_COLUMN], progress):
         label = batch.column(0)
         for other in pc.unique(label).to_pylist():
             if other != expected:
-                row = first_row + label.to_pylist().index(other)
-                raise ParametersMismatch(
-                    f"Row {row} of {path.name} was made under other parameters{shown(f' ({other})')} than those of the "
-                    f"given document, {expected}; estimate each set of reports with its own document."
-                )
-        columns = [
-            codes_of(batch.column(i + 1), name, bound, first_row) for i, (name, bound) in enumerate(names.items())
-        ]
-        first_row += batch.num_rows
+                raise other_parameters(path.name, place.of(label.to_pylist().index(other)), other, expected)
+        columns = [codes_of(batch.column(i + 1), name, bound, place) for i, (name, bound) in enumerate(names.items())]
         yield mechanism.reports_of(tuple(columns))
+
+
+def other_parameters(source: str, where: str, other: object, expected: str) -> ParametersMismatch:
+    """What is said of a report that the given document is not about."""
+    return ParametersMismatch(
+        f"{source} has a report {where} that was made under other parameters{shown(f' ({other})')} than those of the "
+        f"given document, {expected}; estimate each set of reports with its own document."
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from entropie.errors import InvalidInput, option, shown
-from entropie.words import plural
 
 _LOOKED_AT = 1000  # names, for one that is alike
 _NEAR = 0.7  # as alike as `usr` and `user`, `timestmp` and `timestamp`
@@ -35,7 +35,32 @@ _SYNONYMS: dict[Role, tuple[str, ...]] = {
 }
 
 
-_KNOWN = frozenset(word for words in _SYNONYMS.values() for word in words)
+_ROLE_OF = {word: role for role, words in _SYNONYMS.items() for word in words}
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    account activity address age alt altitude amount app area article artist asin at band begin birth birthday
+    book branch brand business category cell channel check checkin city class client code column comment count
+    country created currency customer data date datetime day degree department description device diagnosis
+    district duration education email end event family feature field file film first flag from gender genre geo
+    grade group guid hash height hour iban id in income index international ip isbn item job key kind label
+    language last lat latitude length level lng local location lon long longitude machine make marital market
+    member merchant message minute mode model month movie name nationality no note num number occupation of
+    offset order org out page parameters parent party path patient person phone place plz poi point position
+    post postal postcode price product profession published purchase quantity race rank rate rating ratings
+    record ref reference region registered release religion report review reviewer role row salary score second
+    section sequence serial session sex shop sku song sort source speed ssn stars start state station status
+    store street subject subscriber subtype survey tag target temperature term text thing time timestamp
+    timezone title to town track transaction trip ts type uid unit unix updated uri url user username utc uuid
+    val value venue version visit visitor volume week weekday weight what when where who year zip zone
+    """,
+    )
+)
+"""Words that columns are called by, and people are not."""
+_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
+_CAPITALS = re.compile(r"[A-Z]{2,}")
+_JOINED = re.compile(r"[A-Za-z]+([_.-][A-Za-z]+)*")
 _SHOWN_COLUMNS = 30
 _SHOWN_LETTERS = 60
 
@@ -44,8 +69,8 @@ _SHOWN_LETTERS = 60
 class Header:
     """The columns of a table, as messages speak of them.
 
-    Where a text has no line of names, its first row is taken for one: unless it is `certain` that names are names,
-    messages do not list them.
+    Where a text has no line of names, its first row is taken for one. So unless it is `certain` that names are names,
+    messages list those that the user gave or that are made of words that columns are called by, and count the others.
     """
 
     table: str
@@ -53,18 +78,38 @@ class Header:
     certain: bool = True
 
     def listed(self, wanted: Iterable[str | None] = ()) -> str:
-        """The names, if they are names for certain or one of them is wanted."""
-        names = ", ".join(name[:_SHOWN_LETTERS] for name in self.columns[:_SHOWN_COLUMNS])
-        names += ", ..." if len(self.columns) > _SHOWN_COLUMNS else ""
-        if self.certain or any(name in self.columns for name in wanted):
-            return names
-        count = plural(len(self.columns), "column")
-        return shown(names, f"{count}, not listed because the first line may be a row and not names")
+        """The names, as far as they may be shown; those `wanted` are known to whoever reads this."""
+        known = set(wanted)
+        safe = [name for name in self.columns if self.certain or name in known or _is_plain(name)]
+        held_back = len(self.columns) - len(safe)
+        if not held_back:
+            return _some(self.columns)
+        more = "more " if safe else ""
+        count = f"{held_back} {more}{'column' if held_back == 1 else 'columns'}"
+        reason = f"{count}, not listed because the first line may be a row and not names"
+        return shown(_some(self.columns), f"{_some(safe)} and {reason}" if safe else reason)
+
+    def may_show(self, name: str) -> bool:
+        """Whether a name can be no value of the data."""
+        return self.certain or _is_plain(name)
 
 
-def is_known_name(name: str) -> bool:
-    """Tell whether a column of this name would be taken for a role."""
-    return _plain(name) in _KNOWN
+def _some(names: Sequence[str]) -> str:
+    listed = ", ".join(name[:_SHOWN_LETTERS] for name in names[:_SHOWN_COLUMNS])
+    return listed + (", ..." if len(names) > _SHOWN_COLUMNS else "")
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is made of words that columns are called by, and of nothing else: `visit_start`, `orderDate`."""
+    if _plain(name) in _ROLE_OF:
+        return True
+    words = _WORD.findall(_CAPITALS.sub(lambda found: found[0].capitalize(), name))
+    return bool(_JOINED.fullmatch(name)) and all(word.lower() in _COMMON for word in words)
+
+
+def are_names(names: Sequence[str]) -> bool:
+    """Whether a first line can be no row: two of its fields are what columns of two roles are called."""
+    return len({_ROLE_OF[_plain(name)] for name in names if _plain(name) in _ROLE_OF}) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +166,14 @@ def missing_column(column: str, header: Header, wanted: Iterable[str | None] = (
             "in `iconv -f latin1 -t utf-8 old.csv > new.csv`."
         )
     plain = {_plain(other): other for other in reversed(header.columns[:_LOOKED_AT])}
-    near = difflib.get_close_matches(_plain(column), list(plain), 1, _NEAR)
+    near = [
+        plain[name]
+        for name in difflib.get_close_matches(_plain(column), list(plain), 1, _NEAR)
+        if header.may_show(plain[name])
+    ]
     listed = header.listed(wanted)
     if near:
-        return f"Column `{column}` is missing from {header.table}; did you mean `{plain[near[0]]}`? Found: {listed}."
+        return f"Column `{column}` is missing from {header.table}; did you mean `{near[0]}`? Found: {listed}."
     return f"Column `{column}` is missing from {header.table}; found: {listed}."
 
 

@@ -372,7 +372,7 @@ def _common(name: str, headers: Sequence[Header]) -> Header:
     for other in headers:
         if sorted(other.columns) != sorted(first.columns):
             raise InvalidInput(
-                f"{other.table} and {first.table} have different columns ({other.listed(first.columns)} and "
+                f"{other.table} and {first.table} have different columns ({other.listed()} and "
                 f"{first.listed()}); read them apart."
             )
     return Header(name, first.columns, first.certain)

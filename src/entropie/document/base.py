@@ -72,6 +72,7 @@ class Input(Struct, frozen=True, omit_defaults=True):
 class Provenance(Part, frozen=True):
     """How to make the document again."""
 
+    run: Annotated[str, Meta(pattern="^[0-9a-f]{16}$", description="The same in all that one run has written.")]
     version: str
     python: str
     date: Annotated[datetime.datetime, Meta(tz=True)]

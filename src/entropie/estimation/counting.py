@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.errors import interruptible
 from entropie.estimation.counts import LARGEST_TABLE
 from entropie.estimation.parallel import in_parallel
 
@@ -24,6 +25,7 @@ REPORTS_PER_TASK = 1 << 17
 _PAGE_COUNTERS = 1024
 
 
+@interruptible
 def value_supports(values: NDArray[np.uint64], domain_size: int, items: Words | None) -> Supports:
     """How many reports name each item."""
     if items is None:
@@ -49,6 +51,7 @@ def _zeros(size: int) -> Supports:
     return supports
 
 
+@interruptible
 def hashed_supports(
     reports: tuple[Words, Words, Words],
     prime: int,

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, interruptible
 from entropie.estimation.counts import Counters, Counts
 from entropie.estimation.parallel import in_parallel
 from entropie.notebook import html_table
@@ -113,6 +113,7 @@ class Estimates:
         return np.asarray(chosen[np.lexsort((chosen, -self.counts[chosen].astype(np.int64)))])
 
 
+@interruptible
 def _scaled(counts: Counters, slope: float, shift: float) -> Floats:
     """slope counts - shift; compiled and on all cores where there are many."""
     if len(counts) < _MANY:

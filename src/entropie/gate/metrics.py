@@ -6,11 +6,14 @@ Written by hand: prometheus_client takes 125 ms to import (it brings an HTTP ser
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from entropie.atomic import write_file
@@ -21,6 +24,7 @@ from entropie.errors import InvalidInput
 from entropie.gate.judge import EXIT_CODES
 from entropie.gate.profiles import OWN
 
+_RUN = re.compile(r'^entropie_assessment_info\{[^\n]*\brun="([0-9a-f]+)"', re.MULTILINE)
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
 
@@ -50,6 +54,14 @@ def exposition(document: dict[str, Any]) -> str:
 def write_metrics(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
     """Write the gauges; a scraper sees the old file or the new one, never half of it."""
     write_file(path, exposition(document))
+
+
+def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:
+    """Whether a file of gauges is of the run that made this document; also where it is no file of ours, or gone."""
+    with contextlib.suppress(OSError, ValueError):
+        found = _RUN.search(Path(path).read_text(encoding="utf-8"))
+        return found is None or found[1] == document["provenance"]["run"]
+    return True
 
 
 def _gauges(document: Document) -> Iterable[Gauge]:
@@ -135,6 +147,7 @@ def _verdict_gauges(verdict: Verdict) -> Iterable[Gauge]:
 def _info(document: Document) -> Gauge:
     labels = {
         "version": document.provenance.version,
+        "run": document.provenance.run,
         "matcher": document.best.matcher,
         "source": document.input.source or "",
         "input_sha256": document.input.sha256 or "",

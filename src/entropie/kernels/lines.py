@@ -21,7 +21,7 @@ def scan_rows(
     Gives where the last whole row ends (all of it if `final`), line ends and rows up to there, and the first fault with
     the number of line ends before it: a field of more than `most_breaks` line ends (ENDLESS), one that spans lines and
     has text after its closing quote (MISPLACED), one that is open at the end (UNCLOSED), or a row over several lines
-    each of which would be a row of so many `fields` by itself (SWALLOWED; not looked for below three fields). Last
+    each of which would be a row of so many `fields` by itself (SWALLOWED; not looked for below two fields). Last
     comes where the fault has been seen: the end of the row for the last kind.
     """
     size = data.shape[0]
@@ -65,7 +65,7 @@ def scan_rows(
                     break
                 if place < size and data[place] == _LINE:
                     place += 1
-            if fields > 2 and line > lines and rowlike and cuts == fields - 1:
+            if fields > 1 and line > lines and rowlike and cuts == fields - 1:
                 return end, lines, rows, SWALLOWED, line + 1, place
             line += 1
             if not empty:
@@ -88,7 +88,7 @@ def scan_rows(
     if final:
         if inside:
             return end, lines, rows, UNCLOSED, opened, size
-        if fields > 2 and line > lines and rowlike and cuts == fields - 1:
+        if fields > 1 and line > lines and rowlike and cuts == fields - 1:
             return end, lines, rows, SWALLOWED, line + 1, size
         if not empty:
             rows += 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.scoresets import FAILED_SCORE, FailedRule, ScoreKind, ScoreLists, ScoreMatrix, read_scores
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, interruptible
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.law import ScoreLaw
 from entropie.measures.summary import Identified, Measures, measure
@@ -30,6 +30,7 @@ class ScoreSetMeasures(Measures):
         return {**counts, **Measures.to_json(self)}
 
 
+@interruptible
 def score_measures(
     *paths: str | os.PathLike[str],
     kind: ScoreKind = "similarity",

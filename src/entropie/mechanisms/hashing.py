@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.errors import InvalidParameter
+from entropie.errors import InvalidParameter, interruptible
 from entropie.mechanisms.primes import is_prime, next_prime
 from entropie.theory import checks
 
@@ -55,6 +55,7 @@ class HashFamily:
         """The hash of one item."""
         return (a * x + b) % self.prime % self.hash_size
 
+    @interruptible
     def values(self, a: NDArray[np.uint64], b: NDArray[np.uint64], x: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """The hash of x[i] under (a[i], b[i])."""
         from entropie.kernels.modular import hash_values
@@ -62,6 +63,7 @@ class HashFamily:
         hashed: NDArray[np.uint64] = hash_values(a, b, x, np.uint64(self.prime), np.uint64(self.hash_size))
         return hashed
 
+    @interruptible
     def preimages(self, a: int, b: int, y: int, domain_size: int) -> NDArray[np.uint64]:
         """The items x < domain_size with h(x) = y, sorted, in O(k/g + log P)."""
         from entropie.kernels.modular import preimages

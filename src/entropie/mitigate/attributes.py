@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from entropie._version import __version__
 from entropie.document.measured import ShareInterval
-from entropie.errors import InvalidParameter, option
+from entropie.errors import InvalidParameter, interruptible, option
 from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.mitigate.attribute_risk import (
     SMALL_GROUP,
@@ -56,6 +56,7 @@ _LARGEST_CODE = 2**62
 Sizes = NDArray[np.int64]
 
 
+@interruptible
 def attributes(
     table: object,
     *,

@@ -22,6 +22,7 @@ from entropie.data.prepare import prepare
 from entropie.data.split import Split
 from entropie.data.traces import Traces
 from entropie.document.protection import ProtectionAttack, ProtectionGoal, ProtectionGuarantee, ProtectionRow, Utility
+from entropie.errors import interruptible
 from entropie.measures.best import BestAttack, level_among
 from entropie.measures.identification import identification_error
 from entropie.measures.intervals import share_interval
@@ -61,6 +62,7 @@ _ANY_RUN = Run()
 Name = Literal["as it is", "pseudonyms alone", "randomized response", "local hashing"]
 
 
+@interruptible
 def protect(
     events: object,
     error: float,

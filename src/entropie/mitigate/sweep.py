@@ -20,7 +20,7 @@ from entropie.data.filter import drawn_users, keep_active_users
 from entropie.data.split import Split, split_traces
 from entropie.document.base import Input, Provenance
 from entropie.document.measured import ScoreBits, ShareInterval
-from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.errors import InvalidInput, InvalidParameter, interruptible, option
 from entropie.findings import provenance_of
 from entropie.measures.best import BestAttack
 from entropie.measures.identification import guessing_error, lift
@@ -79,6 +79,7 @@ class Options:
 _ANY_OPTIONS = Options()
 
 
+@interruptible
 def sweep(
     events: object,
     mitigations: Sequence[Mitigation] | None = None,

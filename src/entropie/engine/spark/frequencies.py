@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.columns import codes_of, read_columns
-from entropie.data.reports import ID_COLUMN, read_reports, short_id
+from entropie.data.rejects import Place
+from entropie.data.reports import ID_COLUMN, other_parameters, read_reports, short_id
 from entropie.engine.spark.boxes import Box, arriving, gathered, in_order, mapped, opened
 from entropie.engine.spark.session import failures
-from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, shown
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.mechanisms.parameters import counts_for, from_document, to_document
 
 if TYPE_CHECKING:
@@ -114,19 +115,15 @@ def parts_of(path: Path, wanted: int, least_rows: int) -> list[Part]:
     return parts
 
 
-def checked_reports(batch: Any, mechanism: Mechanism, first_row: int, source: str) -> Any:
+def checked_reports(batch: Any, mechanism: Mechanism, rows: Place, source: str) -> Any:
     """The reports of a batch as `mechanism.count` takes them; refused with the sentences of `read_reports`."""
     expected = short_id(mechanism)
     label = batch.column(0)
     for other in pc.unique(label).to_pylist():
         if other != expected:
-            row = first_row + label.to_pylist().index(other)
-            raise ParametersMismatch(
-                f"Row {row} of {source} was made under other parameters{shown(f' ({other})')} than those of the given "
-                f"document, {expected}; estimate each set of reports with its own document."
-            )
+            raise other_parameters(source, rows.of(label.to_pylist().index(other)), other, expected)
     columns = [
-        codes_of(_whole_numbers(batch.column(place)), name, bound, first_row)
+        codes_of(_whole_numbers(batch.column(place)), name, bound, rows)
         for place, (name, bound) in enumerate(mechanism.report_columns.items(), 1)
     ]
     return mechanism.reports_of(tuple(columns))
@@ -161,14 +158,14 @@ class Counting:
         except EntropieError as problem:
             said = str(problem)
             if self.parts is None:  # a partition does not know which row of the table it is at
-                said = re.sub(r"^Row \d+", "A row", said)
+                said = re.sub(r"in row [\d,]+", "in some row", said)
             yield Box(0, _PROBLEM, number, (type(problem), said))
         else:
             yield from boxes_of(counts)
 
     def _sources(self, batches: Iterable[pa.RecordBatch], mechanism: Mechanism) -> Iterator[tuple[int, Iterable[Any]]]:
         if self.parts is None:
-            yield 0, (checked_reports(batch, mechanism, 1, "the DataFrame") for batch in _joined(batches))
+            yield 0, (checked_reports(batch, mechanism, Place(1), "The DataFrame") for batch in _joined(batches))
             return
         for batch in batches:
             for number in batch.column(0).to_pylist():
@@ -191,7 +188,7 @@ def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
                 label = pc.cast(batch.column(0), pa.string())
                 arrays = [label, *(batch.column(name) for name in columns[1:])]
                 whole = pa.RecordBatch.from_arrays(arrays, names=columns)
-                yield checked_reports(whole, mechanism, first_row, path.name)
+                yield checked_reports(whole, mechanism, Place(first_row), path.name)
                 first_row += batch.num_rows
     except (pa.ArrowInvalid, OSError) as problem:
         said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
