@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import functools
 import gzip
@@ -15,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fuzz_nasty import MARK, NAMES, OPTION_VALUES, TEXTS, damaged_bytes, damaged_json
@@ -362,6 +364,108 @@ def _options(rng: random.Random) -> Case:
     return Case("options", [name, *(part for pair in options.items() for part in pair), "--json"], codes=codes)
 
 
+WAIVER = """reason = "a reason"
+expires = 2099-01-01
+granted_by = "somebody"
+profile = "house rule"
+"""
+
+
+def _waiver(rng: random.Random) -> Case:
+    lines = WAIVER.splitlines()
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        place = rng.randrange(len(lines))
+        value = rng.choice(
+            ('"x"', '""', "-1", "1e400", "[]", "true", "9" * 5_000, '"\\u202e\\u001b"', "nan", "1979-05-27", "{}")
+        )
+        kind = rng.randrange(4)
+        if kind == 0:
+            lines[place] = f"{lines[place].split('=')[0]}= {value}"
+        elif kind == 1:
+            del lines[place]
+        elif kind == 2:
+            lines.insert(place, f"{rng.choice(('input_sha256', 'extra', 'reason', '[table]', 'a.b'))} = {value}")
+        else:
+            lines[place] = rng.choice(("[" * 3_000, "=", "a = " + "{a = " * 1_500, '"""', "\x00", "\ufeff", "é = 1"))
+        if not lines:
+            break
+    data = "\n".join(lines).encode("utf-8" if rng.random() < 0.9 else "utf-16", "replace")
+    if rng.random() < 0.3:
+        data = damaged_bytes(rng, data)
+    files = {"events.csv": _material()["events.csv"], "waiver.toml": data}
+    command = [
+        "assess",
+        "events.csv",
+        "--min-events",
+        "2",
+        "--matcher",
+        "visit",
+        "--no-control",
+        "--no-report",
+        *JUDGED,
+    ]
+    command += ["--waiver", "waiver.toml", "--out", "out", "--json"]
+    return Case("waiver", command, files, frozenset({0, 1, 2, 3}))
+
+
+def _counts(rng: random.Random) -> Case:
+    """Counts that were saved: the archive, its parts, or what they say."""
+    saved = _material()["counts.npz"]
+    parts = dict(np.load(io.BytesIO(saved)))
+    name = rng.choice(list(parts))
+    odd: list[Callable[[], Any]] = [
+        lambda: parts[name].astype(rng.choice(("i1", "u8", "f8", "c16", "?", "S3", "U2", "M8[s]", "f2"))),
+        lambda: parts[name] * rng.choice((0, -1, 2**31, 10**9)), lambda: np.array(rng.choice((-1, 0, 2**63, 1e400))),
+        lambda: parts[name].reshape(rng.choice(((-1, 1), (1, -1), (-1,)))), lambda: parts[name][..., :0] if parts[name].ndim else np.zeros(0),
+        lambda: np.zeros(rng.choice((0, 1, 10**6)), rng.choice((np.uint8, np.uint64))), lambda: np.frombuffer(b"{" * 4_000, np.uint8),
+        lambda: np.frombuffer(b"\xff\xfe", np.uint8), lambda: np.array([["a", 1]], object),
+    ]  # fmt: skip
+    kind = rng.randrange(5)
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        if kind == 0:
+            parts[name] = rng.choice(odd)()
+        elif kind == 1:
+            del parts[name]
+        elif kind == 2:
+            parts[rng.choice(("items", "extra", "../../x", "\x1b[31m", "counts2"))] = parts[name]
+    held = io.BytesIO()
+    rng.choice((np.savez, np.savez_compressed))(held, **parts)
+    data = damaged_bytes(rng, held.getvalue()) if kind > 2 else held.getvalue()
+    files = {"counts.npz": data, "p.json": _material()["reports.csv.parameters.json"]}
+    command = ["estimate", "counts.npz", "--parameters", "p.json", "--json"]
+    if rng.random() < 0.2:
+        files["more.npz"] = saved
+        command.insert(1, "more.npz")
+    return Case("counts", command, files)
+
+
+def _geolife(rng: random.Random) -> Case:
+    """A folder for each person, a file for each of their ways."""
+    files = {}
+    for person in range(rng.randrange(1, 6)):
+        for way in range(rng.randrange(1, 3)):
+            lines = [*["Geolife trajectory"] * 6]
+            for step in range(rng.randrange(0, 12)):
+                row = [f"{39.9 + 0.01 * rng.randrange(5):.4f}", f"{116.3 + 0.01 * person:.4f}", "0", "492", "39744.12"]
+                row += [f"2008-10-{1 + step:02d}", f"02:{step:02d}:1{way}"]
+                if rng.random() < 0.05:
+                    row[rng.randrange(7)] = rng.choice(TEXTS)
+                lines.append(",".join(row[: rng.choice((7,) * 30 + (1, 3, 6))]))
+            data = rng.choice(("\r\n", "\n")).join([*lines, ""]).encode("utf-8", "replace")
+            if rng.random() < 0.2:
+                data = damaged_bytes(rng, data)
+            start = f"2008102302{way:04d}"
+            files[f"Data/{MARK}{person:03d}/{rng.choice(('Trajectory',) * 19 + ('x',))}/{start}.plt"] = data
+    if rng.random() < 0.2:
+        files[rng.choice(("Data/readme.txt", f"Data/{MARK}001/labels.txt", "Data/a.plt"))] = rng.choice(
+            (b"", b"x,y\n1,2\n")
+        )
+    grid = rng.choice(OPTION_VALUES) if rng.random() < 0.1 else rng.choice(("500m", "0.01deg", "5km"))
+    command = ["assess", "Data", "--preset", "geolife", "--grid", grid, "--min-events", "2", "--matcher", "visit"]
+    command += ["--no-control", "--no-report", "--json", "--out", "out", "--max-dirty-share", rng.choice(("1", "0.01"))]
+    return Case("geolife", command, files)
+
+
 TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "assess": _assess,
     "sweep": _sweep,
@@ -373,4 +477,7 @@ TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "report": _report,
     "config": _config,
     "options": _options,
+    "waiver": _waiver,
+    "counts": _counts,
+    "geolife": _geolife,
 }

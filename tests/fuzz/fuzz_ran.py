@@ -29,6 +29,7 @@ _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200e\u200
 class Ran:
     """What came of a case: code -1 no end, -2 or a signal a dead process.
 
+    seconds   of CPU time
     left      what is in the folder for temporary files afterwards
     written   outputs that exist afterwards
     """
@@ -102,7 +103,7 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
     os.chdir(folder)
     temporary = _temporary(folder)
     tempfile.tempdir = str(temporary)
-    output, errors, begun = _Text(), _Text(), time.monotonic()
+    output, errors, begun = _Text(), _Text(), time.process_time()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
             code = run(asked.command)
@@ -111,7 +112,7 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
         except BaseException as problem:
             code = 70
             errors.write(f"Traceback: {type(problem).__name__}: {problem}")
-    seconds = time.monotonic() - begun
+    seconds = time.process_time() - begun
     return Ran(code, output.text(), errors.text(), seconds, _inside(temporary), _written(asked, folder))
 
 
@@ -121,7 +122,7 @@ def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
     temporary = _temporary(folder)
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
     words = [word.replace("\x00", "").encode("utf-8", "surrogateescape") for word in asked.command]
-    begun = time.monotonic()
+    before = os.times()
     try:
         done = subprocess.run(
             [sys.executable, "-m", "entropie", *words],
@@ -133,7 +134,8 @@ def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
     except subprocess.TimeoutExpired:
         return Ran(-1, "", "no end", seconds, alone=True)
     texts = [data.decode("utf-8", "replace") for data in (done.stdout, done.stderr)]
-    spent = time.monotonic() - begun
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
     return Ran(done.returncode, *texts, spent, _inside(temporary), _written(asked, folder), alone=True)
 
 
@@ -152,6 +154,7 @@ class _Text(io.TextIOWrapper):
 
 def _laid_out(asked: Case, folder: Path) -> None:
     for name, data in asked.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
 
 

