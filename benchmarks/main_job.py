@@ -131,10 +131,10 @@ def scale(share: int, path: str) -> dict[str, Any]:
         return keep_active_users(read_events(Source(path, user="user", item="item", time="time")).traces, 10).traces
 
     ingest_seconds, traces = timed(ingest)
-    one = split_traces(traces, SplitRule(target_events=1))
+    one = split_traces(traces, SplitRule("halves", target_events=1))
     single_seconds, single = timed(lambda: (attack_single(one.train, one.target), pie_bits(one.train)))
     measure_seconds, measured = timed(lambda: measure_outcome(single[0], users=one.train.users, seed=0))
-    five = split_traces(traces, SplitRule(target_events=5))
+    five = split_traces(traces, SplitRule("halves", target_events=5))
     model_seconds, matching = timed(lambda: matcher("markov")(five.train, five.target))
     attack_seconds, outcome = timed(lambda: attack(matching))
     return {

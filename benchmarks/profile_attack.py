@@ -20,12 +20,13 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from entropie.attack.profile import credit, profile_attack
+from entropie.attack.profile import profile_attack
 from entropie.attack.profile.attack import KEPT, LEARNED, REPEATING, everybody_of, halves, repeating
 from entropie.attack.profile.candidates import Candidates, best_candidates, scene_of, search_among
 from entropie.attack.profile.evidence import evidence_for
 from entropie.attack.profile.fusion import learn_fusion
 from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
+from entropie.attack.profile.rows import naming_of
 from entropie.data.filter import keep_active_users
 from entropie.data.simulation import simulate_traces
 from entropie.data.split import split_halves
@@ -103,6 +104,10 @@ def listed(
     return lists, evidence_for(scene, lists, 2)
 
 
+def error(found: Candidates, owners: NDArray[np.int64]) -> float:
+    return 1.0 - naming_of(found, owners, owners.size).reidentified.value
+
+
 def errors(data: Set) -> list[tuple[str, float, float, float]]:
     """A line per kind of evidence added."""
     split = split_halves(data.traces)
@@ -124,7 +129,7 @@ def errors(data: Set) -> list[tuple[str, float, float, float]]:
         found = Candidates(lists, np.where(lists >= 0, seen @ weights, -np.inf))
         warm = choose_temperature(taught, users, owners)
         ways = (found, crowd_scores(found, users, warm), joint_scores(found, users, warm))
-        plain, crowd, joint = (1.0 - float(credit(one, owners).mean()) for one in ways)
+        plain, crowd, joint = (error(one, owners) for one in ways)
         lines.append((label, plain, crowd, joint))
     return lines
 
@@ -145,9 +150,7 @@ def show(data: Set, what: str) -> None:
     for label, *shares in errors(data):
         print(f"| {label} |" + "".join(f" {share:.4f} |" for share in shares))
     ways = (found.plain, found.crowd, found.joint)
-    print(
-        "| all, as attacked |" + "".join(f" {1 - float(credit(one, owners).mean()):.4f} |" for one in ways), flush=True
-    )
+    print("| all, as attacked |" + "".join(f" {error(one, owners):.4f} |" for one in ways), flush=True)
 
 
 def show_growth(people: int) -> None:

@@ -23,7 +23,7 @@ from entropie.findings import Findings, check_matchers, findings_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
 from entropie.progress import Progress, silent
-from entropie.request import REPLICATES, People, Request
+from entropie.request import POINTS, REPLICATES, People, Request
 
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison
@@ -94,18 +94,21 @@ def assess(
     item: str | None = None,
     time: str | None = None,
     order: str | None = None,
+    category: str | None = None,
     rating: str | None = None,
     min_rating: float | None = None,
     preset: str | None = None,
     grid: str | None = None,
     max_dirty_share: float = 0.01,
     min_events: int = 10,
-    rule: Literal["halves", "history"] = "halves",
+    rule: Literal["date", "halves", "history"] | None = None,
     knowledge: Literal["partial", "maximum"] = "partial",
     train_events: int | None = None,
     target_events: int | None = None,
+    scope: Sequence[str] = (),
+    points: Sequence[int] = POINTS,
     matchers: Sequence[str] = (),
-    known_events: Sequence[int] | None = None,
+    known_events: Sequence[int] = (),
     targets: int | Literal["all"] | None = None,
     control: bool = True,
     converge: bool = False,
@@ -143,12 +146,13 @@ def assess(
 
     Columns are guessed where not named. People with fewer than `min_events` events are excluded; `targets` people,
     drawn by a hash of their id, are attacked among all the others (everybody up to 50,000 people, else 20,000).
-    `rule` and `knowledge` say what the attacker knows, `train_events` and `target_events` how much of it;
-    `known_events` lists numbers of events to show weaker attackers for. `profile`, or `limit` with `limit_name` and
-    `fail_on`, is what the risk is judged against; `protect` looks for noise that gives every attacker this error
-    rate. With `engine="spark"` (or a DataFrame) the work is done on a cluster, with the same result; there `order`
-    names the column that says which of a person's rows of equal time came first, and `memory` is what one task may
-    fill. Same data and seed, same result. Every parameter is a field of `entropie.request`.
+    `rule` and `knowledge` say what the attacker knows, `train_events` and `target_events` how much of it; `points`
+    lists numbers of random events that attackers hold, `known_events` numbers of first events, and `scope` names the
+    attackers that are judged. `profile`, or `limit` with `limit_name` and `fail_on`, is what the risk is judged
+    against; `protect` looks for noise that gives every attacker this error rate. With `engine="spark"` (or a
+    DataFrame) the work is done on a cluster, with the same result; there `order` names the column that says which of a
+    person's rows of equal time came first, and `memory` is what one task may fill. Same data and seed, same result.
+    Every parameter is a field of `entropie.request`.
     """
     result = assessed(Request.of(events, {name: value for name, value in locals().items() if name != "events"}))
     if result.problem is not None:
@@ -265,6 +269,7 @@ def _on_spark(request: Request) -> bool:
 def _from_spark(request: Request) -> Findings:
     """What one machine would find, from a cluster."""
     alone = {
+        "category": request.source.category,
         "converge": request.attackers.converge,
         "window": request.attackers.window,
         "protect": request.verdict.protect,

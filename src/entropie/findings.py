@@ -11,27 +11,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from entropie._version import __version__
+from entropie.attack.attacker import AttackerRow, Release
+from entropie.attack.attackers import attacker_rows, scoped
 from entropie.attack.chance import dealt_anew
 from entropie.attack.identifying import IdentifyingItems, identifying_items
 from entropie.attack.matchers import matcher
 from entropie.attack.measured import Attack, MostExposed, best_attack, most_exposed, strongest
 from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared
-from entropie.data.split import Split
-from entropie.data.traces import Traces
+from entropie.data.split import cut_date, knows
 from entropie.document import SCHEMA
 from entropie.engine.local import LocalEngine
 from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import Interval
 from entropie.notebook import html_table
-from entropie.plan.execution import AttackerLevel, KnownEvents, Outcome
+from entropie.plan.execution import KnownEvents, Outcome
 from entropie.plan.plan import Counts, plan_of
-from entropie.request import Attackers, Request, Run, Source, SplitRule
+from entropie.request import Request, Run, SplitRule
 from entropie.words import bits, count, interval, percent
 
 
@@ -44,8 +42,8 @@ class Findings:
     attacks                one per matcher, in the order asked for
     pie_bits               I(U;X) of one event of a person drawn at random, exact for these data
     pie_null_bits          the same with all events shuffled among people: what chance shows with so few events each
-    by_known_events        the attack with fewer events to learn from, and last with all of them
-    attacker_levels        weaker and stronger attackers than the one assessed
+    by_known_events        the attack with fewer events to learn from, and last with all of them, where asked for
+    attackers              every attacker by what it knows
     identifying_items      which items carry how many of the pie_bits; none is named that fewer than ten people have
     convergence            bits against number of people for the strongest matcher, where asked for
     """
@@ -59,7 +57,7 @@ class Findings:
     pie_bits: float
     pie_null_bits: float
     by_known_events: tuple[KnownEvents, ...]
-    attacker_levels: tuple[AttackerLevel, ...]
+    attackers: tuple[AttackerRow, ...]
     identifying_items: dict[str, Any]
     convergence: Convergence | None
     provenance: dict[str, Any]
@@ -124,7 +122,7 @@ class Findings:
             },
             "convergence": None if self.convergence is None else _convergence_json(self.convergence),
             "by_known_events": [row.to_json() for row in self.by_known_events],
-            "attacker_levels": [level.to_json() for level in self.attacker_levels],
+            "attackers": [row.to_json() for row in self.attackers],
             "identifying_items": self.identifying_items,
             "protection": [],
             "declared": None,
@@ -166,6 +164,8 @@ class Findings:
 class Attacked:
     """Whom and what the attacks were on, and what single items give away.
 
+    rule         how traces were split, with what the data decided
+    attackers    rows of the attackers that the engine ran beside the matchers
     item_bits    each item's part of the information of one event
     null_bits    the information of one event when events are shuffled among people
     item_name    the name behind an item code
@@ -176,6 +176,8 @@ class Attacked:
     users: int
     items: int
     events: int
+    rule: SplitRule
+    attackers: tuple[AttackerRow, ...]
     item_bits: IdentifyingItems
     null_bits: float
     item_name: Callable[[int], str]
@@ -184,9 +186,11 @@ class Attacked:
 def findings_of(prepared: Prepared, request: Request, begun: float | None = None) -> Findings:
     """Attack events that have been read and split, on this machine; `begun` is when that began."""
     begun = clock.perf_counter() if begun is None else begun
-    run, split = request.run, prepared.split
+    run, split, rule = request.run, prepared.split, prepared.rule
     engine = LocalEngine.of(split, run)
     outcome = engine.execute(plan_of(request, Counts.of(split)))
+    contained = rule.rule == "history" or rule.knowledge == "maximum"
+    release = Release(prepared.released, split, prepared.categories, contained, knows(rule), prepared.attacked)
     kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
     traces = prepared.traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
@@ -196,6 +200,8 @@ def findings_of(prepared: Prepared, request: Request, begun: float | None = None
         users=split.train.users,
         items=traces.domain_size,
         events=traces.events,
+        rule=rule,
+        attackers=tuple(attacker_rows(release, request)),
         item_bits=identifying_items(traces),
         null_bits=identifying_items(dealt_anew(traces, run.seed)).bits,
         item_name=lambda code: str(item_ids[code]),
@@ -205,24 +211,17 @@ def findings_of(prepared: Prepared, request: Request, begun: float | None = None
     return put_together(outcome, attacked, request, begun, convergence)
 
 
-def findings_of_traces(
-    traces: Traces, split: Split, attackers: Attackers = Attackers(), run: Run = Run(), rule: SplitRule = SplitRule()
-) -> Findings:
-    """The same for traces in memory; items are named by their codes."""
-    names = pa.array(np.arange(traces.domain_size, dtype=np.uint32))
-    request = Request(Source(), split=rule, attackers=attackers, run=run)
-    return findings_of(Prepared(traces, split, names, {}), request)
-
-
 def put_together(
     outcome: Outcome, attacked: Attacked, request: Request, begun: float, convergence: Convergence | None = None
 ) -> Findings:
     """Everything found, with the account of how."""
-    rule = request.split
+    rule = attacked.rule
+    matchers = [AttackerRow.of_attack(attack, knows(rule)) for attack in outcome.attacks]
     return Findings(
         input=attacked.input,
         split={
             "rule": rule.rule,
+            "cut": None if rule.cut is None else cut_date(rule.cut),
             "knowledge": rule.knowledge,
             "train_events": rule.train_events,
             "target_events": rule.target_events,
@@ -236,7 +235,7 @@ def put_together(
         pie_bits=attacked.item_bits.bits,
         pie_null_bits=attacked.null_bits,
         by_known_events=outcome.by_known_events,
-        attacker_levels=outcome.attacker_levels,
+        attackers=scoped([*attacked.attackers, *matchers], request),
         identifying_items=attacked.item_bits.to_json(attacked.item_name),
         convergence=convergence,
         provenance=provenance_of(request.run, begun),

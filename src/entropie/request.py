@@ -26,6 +26,13 @@ LARGEST_THREADS = 256
 REPLICATES = 1000
 """Bootstrap replicates behind an interval."""
 
+RULES = ("date", "halves", "history")
+ATTACKERS = ("points", "profile", "crowd", "joint", "known-file", "reports")
+"""Attackers by what they know, as `scope` names them."""
+
+POINTS, MOST_POINTS = (1, 2, 4, 8), 64
+"""Numbers of points that are tried unless told otherwise, and the most."""
+
 
 MANY_TARGETS, USUAL_TARGETS = 50_000, 20_000
 """Of more people than the first, the second number are attacked unless asked otherwise."""
@@ -69,6 +76,7 @@ class Source:
     user: str | None = _option(None, "Column that holds the person.", metavar="C")
     item: str | None = _option(None, "Column that holds the item.", metavar="C")
     time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
+    category: str | None = _option(None, "Column that holds the category of the item.", metavar="C")
     rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
     min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
     preset: str | None = _option(None, "A published data set: its columns and rules.", metavar="NAME")
@@ -84,7 +92,7 @@ class Source:
     @property
     def roles(self) -> dict[str, str | None]:
         """The column named for each role."""
-        return {role: getattr(self, role) for role in ("user", "item", "time", "rating")}
+        return {role: getattr(self, role) for role in ("user", "item", "time", "category", "rating")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +109,25 @@ class People:
 class SplitRule:
     """How each trace is split into what the attacker knows and what is attacked.
 
-    Rule `halves`: the attacker knows the first half, the second is attacked. Rule `history` (the paper's rating
-    history): the whole trace is attacked, the attacker knows its first events. Maximum knowledge is of the attacked
-    events themselves.
+    Rule `date`: events before one date for all are known, those from it on are attacked. Rule `halves`: the attacker
+    knows the first half of each trace, the second is attacked. Rule `history` (the paper's rating history): the whole
+    trace is attacked, the attacker knows its first events. Maximum knowledge is of the attacked events themselves.
+    None: by date where the times allow it (see `entropie.data.split`), else halves.
     """
 
-    rule: Literal["halves", "history"] = _option(
-        "halves", "halves: attack the second half; history: all of it.", "choice", "RULE", choices=("halves", "history")
+    rule: Literal["date", "halves", "history"] | None = _option(
+        None, "Attack what follows a date, the 2nd half, or all.", "choice", "RULE", choices=RULES
     )
     knowledge: Literal["partial", "maximum"] = _option(
         "partial", "partial: of other events; maximum: of these.", "choice", "HOW", choices=("partial", "maximum")
     )
     train_events: int | None = _option(None, "The attacker knows the first N events only.", "count", "N")
     target_events: int | None = _option(None, "Attack the first N events only.", "count", "N")
+    cut: int | None = None  # the first second that is attacked under rule date; found in the data
 
     def __post_init__(self) -> None:
-        if self.rule not in ("halves", "history"):
-            raise InvalidParameter.of("rule", "halves or history", self.rule)
+        if self.rule is not None and self.rule not in RULES:
+            raise InvalidParameter.of("rule", "date, halves or history", self.rule)
         if self.knowledge not in ("partial", "maximum"):
             raise InvalidParameter.of("knowledge", "partial or maximum", self.knowledge)
         for name in ("train_events", "target_events"):
@@ -132,28 +142,33 @@ class Attackers:
     """Which attackers are run.
 
     matchers       the ways to compare traces; all of them where empty
-    known_events   numbers of events to show weaker attackers for; None: chosen by the plan
+    known_events   numbers of events to show weaker attackers for
     targets        how many people are attacked, each among everybody; None: everybody, `USUAL_TARGETS` of many
     control        also attack with identities shuffled, where there is nothing to find
+    scope          attackers that are judged, by name; all of them where empty
+    points         numbers of points that the attacker of points holds
     """
 
     matchers: tuple[str, ...] = _option((), "Matcher to run; repeatable. [all]", "texts", "M", spelled="matcher")
-    known_events: tuple[int, ...] | None = _option(
-        None, "Add an attacker who knows N events; repeatable.", "counts", "N"
-    )
+    known_events: tuple[int, ...] = _option((), "Add an attacker who knows N events; repeatable.", "counts", "N")
     control: bool = _option(True, "Skip the control with shuffled identities.", "flag", spelled="no-control")
     converge: bool = _option(False, "Show information against number of people.", "flag")
     window: str | None = _option(None, "Attack each window of time too, such as 30d.", metavar="LENGTH")
     targets: int | Literal["all"] | None = _option(
-        None, "Attack N people among everybody. [all; 20,000 of 50,000+]", "some", "N|all"
+        None, "Attack N people among everybody. [20,000 of many]", "some", "N|all"
     )
+    scope: tuple[str, ...] = _option((), "Attacker to judge; repeatable. [all]", "texts", "NAME")
+    points: tuple[int, ...] = _option(POINTS, "Numbers of known events; repeatable.", "counts", "N")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matchers", tuple(dict.fromkeys(self.matchers)))
-        if self.known_events is not None:
-            for known in self.known_events:
-                checks.whole_number("known_events", known, at_least=1)
-            object.__setattr__(self, "known_events", tuple(sorted(set(self.known_events))))
+        object.__setattr__(self, "scope", tuple(dict.fromkeys(self.scope)))
+        for name in self.scope:
+            if name not in ATTACKERS:
+                raise InvalidParameter.of("scope", f"one of {', '.join(ATTACKERS)}", name)
+        for name, most in (("known_events", checks.LARGEST_SIZE), ("points", MOST_POINTS)):
+            numbers = {checks.whole_number(name, number, at_least=1, at_most=most) for number in getattr(self, name)}
+            object.__setattr__(self, name, tuple(sorted(numbers)))
         if self.targets not in (None, "all"):
             checks.whole_number("targets", self.targets, at_least=2)
 

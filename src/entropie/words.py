@@ -132,3 +132,15 @@ def _decimals(value: float) -> int:
 def _trimmed(value: float, decimals: int) -> str:
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def known_events(rule: str | None, knowledge: str | None, train_events: int | None, cut: str | None) -> str:
+    """What the attacker of earlier behaviour knows, in a few words."""
+    if knowledge == "maximum":
+        return "the attacked events themselves"
+    if train_events is not None:
+        events = "event" if train_events == 1 else f"{count(train_events)} events"
+        return f"the first {events} of each person"
+    if cut is not None:
+        return f"the events of each person before {cut}"
+    return "the history of each person" if rule == "history" else "the first half of each person's events"

@@ -55,7 +55,7 @@ def without_clock(document: dict[str, Any], *also: str) -> dict[str, Any]:
     """The JSON document without what a clock wrote, and without further keys of `input`."""
     copy: dict[str, Any] = json.loads(json.dumps(document, allow_nan=False))
     del copy["provenance"]["seconds"], copy["provenance"]["date"]
-    for attack in copy["attacks"]:
+    for attack in (*copy["attacks"], *copy["attackers"]):
         del attack["seconds"]
     for key in also:
         del copy["input"][key]

@@ -118,7 +118,7 @@ def test_threads_do_not_matter():
     assert document(table, threads=1, **options) == document(table, threads=2, **options)
 
 
-def test_threads_do_not_matter_to_settings_chosen_from_the_data():
+def test_threads_do_not_matter_to_any_attacker():
     assert document(TABLE, threads=1) == document(TABLE, threads=2)
 
 

@@ -15,7 +15,7 @@ import entropie
 INTERVAL = {"value", "low", "high"}
 TOP = {
     *("schema", "input", "split", "users", "items", "events", "attacks", "guessing_error", "name_bits", "pie_bits"),
-    *("strongest", "convergence", "by_known_events", "attacker_levels", "identifying_items"),
+    *("strongest", "convergence", "by_known_events", "attackers", "identifying_items"),
     *("protection", "declared", "verdict", "review", "provenance"),
 }
 ATTACK = {
@@ -131,7 +131,7 @@ def test_the_order_of_matchers_is_kept_and_repeats_count_once():
 def test_nobody_is_named():
     table = people_with_habits(31, 60)
     names = [f"Zoë.Quist-{user:05d}@example.org" for user in table["user"].to_pylist()]
-    found = entropie.assess(table.set_column(0, "user", [names]), replicates=20, sample=50)
+    found = entropie.assess(table.set_column(0, "user", [names]), replicates=20, targets=50)
     text = json.dumps(found.to_json(), ensure_ascii=False) + repr(found.to_json())
     assert "Quist" not in text
     assert "example.org" not in text

@@ -1,4 +1,4 @@
-"""The Pitman-Yor matcher: its formula pair by pair, and settings that never see the answers."""
+"""The Pitman-Yor matcher: its formula pair by pair."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from attack_oracles import SEEDS, dense_scores, random_traces, rows_of, traces_of
+from attack_oracles import SEEDS, dense_scores, random_traces, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.attack.matchers.pitman_yor import SLOTS, PitmanYor, Settings
-from entropie.attack.scoring import attack
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 
@@ -115,41 +114,6 @@ def test_slots_begin_on_monday_in_universal_time() -> None:
     assert [slot(monday + hour * 3600) for hour in (0, 4, 23)] == [0, 1, 5]
     assert [slot(monday + day * 86_400) for day in range(7)] == [0, 0, 0, 0, 0, 6, 6]
     assert SLOTS == 12
-
-
-def people(seed: int, users: int) -> tuple[Traces, Traces]:
-    """Users with a few favourites each, who sometimes go elsewhere."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for _ in range(users):
-        favourites = rng.integers(0, 200, 4)
-        rows.append(np.where(rng.random(24) < 0.5, rng.choice(favourites, 24), rng.integers(0, 200, 24)).tolist())
-    return traces_of([row[:12] for row in rows], 200), traces_of([row[12:] for row in rows], 200)
-
-
-def choose_settings(train: Traces, target: Traces) -> Settings:
-    chosen: Settings = PitmanYor().population(train, target).settings.settings
-    return chosen
-
-
-def test_settings_do_not_see_whose_targets_are_whose() -> None:
-    train, target = people(1, 80)
-    moved = target.take(np.random.default_rng(0).permutation(80))
-    assert choose_settings(train, target) == choose_settings(train, moved)
-
-
-def test_settings_fit_the_data_and_little_data_keeps_the_defaults() -> None:
-    train, target = people(2, 120)
-    chosen = choose_settings(train, target)
-    plain = Settings(item_hours=0.0, rhythm=0.0)
-    assert (chosen.item_hours, chosen.rhythm) == (0.0, 0.0)
-    assert choose_settings(train.take(np.arange(40)), target.take(np.arange(40))) == plain
-
-    def error(choice: Settings | None) -> float:
-        return float(1 - attack(PitmanYor(choice)(train, target)).credit.mean())
-
-    # These users do not drift, so the defaults (which fade) are beaten; 0.02 is two of 120 people.
-    assert error(None) <= error(plain) + 0.02
 
 
 @pytest.mark.parametrize(

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from attack_blocks import block_of, cuts, random_halves, with_times
-from attack_oracles import SEEDS, random_traces
+from attack_blocks import block_of, cuts, random_halves
+from attack_oracles import SEEDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.attack.features import FeatureRows, item_counts, length_histogram
+from entropie.attack.features import FeatureRows, item_counts
 from entropie.attack.matchers import MATCHERS, ItemMatcher, Trained
 from entropie.attack.matchers.bayes import Bayes, merge_terms, smoothing_from, smoothing_terms
-from entropie.attack.matchers.contract import usual_length
 from entropie.attack.matchers.pitman_yor import (
     PitmanYor,
     Settings,
-    Tuned,
     first_settings,
     hour_sums,
-    lowest_hashes,
-    merge_samples,
-    tune,
-    tuning_hashes,
 )
-from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 
 BY_ROWS = [made for made in MATCHERS.values() if isinstance(made, ItemMatcher)]
@@ -53,27 +44,19 @@ def test_statistics_of_blocks_add_up(seed: int, users: int) -> None:
     holders, events = np.zeros_like(whole.holders), np.zeros_like(whole.events)
     hours = np.zeros(12, np.int64)
     parts = []
-    everybody = Trained(train, np.arange(train.domain_size, dtype=np.uint32), np.arange(users))
-    samples = []
     for people in cuts(rng, users):
         block, codes = block_of(train, people, rng.integers(0, 12, 2))
         items, at_item, having = item_counts(block)
         holders[codes[items]] += having
         events[codes[items]] += at_item
         hours += hour_sums(block, 0.1)
-        trained = Trained(block, codes.astype(np.uint32), people)
-        parts.append(smoothing_terms(trained, whole.cut(codes)))
-        samples.append(lowest_hashes(trained, whole))
+        parts.append(smoothing_terms(Trained(block, codes.astype(np.uint32)), whole.cut(codes)))
     assert holders.tolist() == whole.holders.tolist()
     assert events.tolist() == whole.events.tolist() == np.bincount(train.items, minlength=12).tolist()
     assert (whole.all_holders, whole.all_events) == (holders.sum(), train.events)
     assert hours.tolist() == hour_sums(train, 0.1).tolist()
-    for pieces in (parts, samples):
-        rng.shuffle(pieces)  # type: ignore[arg-type]
+    rng.shuffle(parts)  # type: ignore[arg-type]
     assert smoothing_from(merge_terms(parts), whole) == whole.settings
-    merged, direct = merge_samples(samples), lowest_hashes(everybody, whole)
-    for one, other in zip(merged, direct, strict=True):
-        assert one.tolist() == other.tolist()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("made", BY_ROWS, ids=name_of)
@@ -84,10 +67,8 @@ def test_rows_of_a_block_are_those_of_all(
 ) -> None:
     train, target = random_halves(seed, users, timed)
     rng = np.random.default_rng(seed)
+    made = PitmanYor(choice) if isinstance(made, PitmanYor) else made
     population = made.population(train, target)
-    if isinstance(made, PitmanYor):
-        hours = rng.dirichlet(np.ones(12)) if timed and choice.uses_hours else None
-        population = replace(population, settings=Tuned(choice, hours))
     for traces, rows_of in ((train, made.user_rows), (target, made.target_rows)):
         rows, term = rows_of(traces, population)
         for people in cuts(rng, users):
@@ -122,32 +103,6 @@ def _entries(rows: FeatureRows, codes: np.ndarray, domain: int) -> list[list[tup
     everybodys = np.concatenate((codes, domain + hours.ravel(), 13 * domain + np.arange(12)))
     named = list(zip(everybodys[features].tolist(), [weight.tobytes() for weight in rows.weights], strict=True))
     return [named[low:high] for low, high in zip(rows.offsets[:-1], rows.offsets[1:], strict=True)]
-
-
-@pytest.mark.parametrize("timed", [False, True])
-def test_tuning_knows_items_by_their_order_alone(timed: bool) -> None:
-    rng = np.random.default_rng(4)
-    rows = [rng.choice(rng.integers(0, 150, 5), 16) for _ in range(90)]
-    train = Traces(np.arange(91) * 16, (np.concatenate(rows) * 7 + 3).astype(np.uint32), 2000)
-    train = with_times(rng, train) if timed else train
-    usual, first = 6, first_settings(timed, 90)
-    dense, _ = block_of(train, np.arange(90), np.empty(0))
-    assert dense.domain_size < 200
-    assert tune(dense, usual, first) == tune(train, usual, first) != first
-    target = random_traces(rng, 90, 12, 2000, 1)
-    target = with_times(rng, target) if timed else target
-    able, hashes = tuning_hashes(train, np.arange(2000, dtype=np.uint32))
-    chosen = train.take(able[np.lexsort((able, hashes))])
-    assert PitmanYor().population(train, target).settings.settings == tune(
-        chosen, usual_length(*length_histogram(target)), first
-    )
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
-@settings(max_examples=200, deadline=None)
-def test_the_usual_length_is_the_median(lengths: list[int]) -> None:
-    found = usual_length(*np.unique(lengths, return_counts=True))
-    assert found == max(1, int(np.median(lengths)))
 
 
 def test_first_settings_leave_out_what_cannot_be_used() -> None:

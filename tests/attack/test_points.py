@@ -13,17 +13,24 @@ from hypothesis import strategies as st
 from entropie.attack.points import (
     POINTS,
     RESOLUTIONS,
+    PointAttack,
     PointIndex,
+    PointOutcome,
     Resolution,
     drawn_points,
     own_resolution,
-    point_attacks,
     queries_of,
+    resolutions_of,
 )
 from entropie.data.traces import Traces
 from entropie.request import Run
 
 _WIDTHS = {name: width for name, width in RESOLUTIONS.items() if width is not None}
+
+
+def point_attacks(traces: Traces, resolution: Resolution, run: Run = Run()) -> list[PointOutcome]:
+    attack = PointAttack.of(traces, POINTS[-1], run)
+    return [attack.outcome(points, resolution) for points in POINTS]
 
 
 @st.composite
@@ -61,7 +68,7 @@ def _known(traces: Traces, events: np.ndarray, resolution: Resolution) -> set[tu
 
 @given(_traces(), st.sampled_from(list(RESOLUTIONS)), st.integers(0, 3))
 def test_holders_are_those_of_plain_intersection(traces: Traces, resolution: Resolution, seed: int) -> None:
-    outcomes = list(point_attacks(traces, resolution, Run(seed=seed, threads=1)))
+    outcomes = point_attacks(traces, resolution, Run(seed=seed, threads=1))
     assert [outcome.points for outcome in outcomes] == list(POINTS)
     draws = outcomes[0].holders.shape[1]
     drawn = drawn_points(traces, POINTS[-1], draws, seed)
@@ -153,17 +160,17 @@ def test_names_of_items_do_not_matter(traces: Traces, names: list[int]) -> None:
 def test_shares_follow_from_the_number_of_candidates() -> None:
     # persons 0 and 1 are twins at item 0, person 2 is alone at item 1
     traces = Traces(np.array([0, 2, 4, 6], np.int64), np.array([0, 0, 0, 0, 1, 1], np.uint32), 2)
-    outcome = next(point_attacks(traces, "none"))
+    outcome = point_attacks(traces, "none")[0]
     assert outcome.credit.tolist() == [0.5, 0.5, 1.0]
     assert outcome.unique.tolist() == [0.0, 0.0, 1.0]
-    assert outcome.within(2).tolist() == [1.0, 1.0, 1.0]
+    assert [guess.error for guess in outcome.naming.within((1, 2), 3)] == pytest.approx([1 / 3, 0.0])
     assert outcome.control_credit.max() <= 1.0
 
 
 def test_the_control_names_hardly_anybody_where_everybody_is_alone() -> None:
     people = 300
     traces = Traces(np.arange(people + 1, dtype=np.int64), np.arange(people, dtype=np.uint32), people)
-    outcome = next(point_attacks(traces, "none"))
+    outcome = point_attacks(traces, "none")[0]
     assert outcome.credit.mean() == 1.0
     assert outcome.control_credit.mean() <= 10 / people  # a random exchange leaves about one person in place
 
@@ -174,4 +181,6 @@ def test_the_control_names_hardly_anybody_where_everybody_is_alone() -> None:
 )
 def test_own_resolution(times: list[int] | None, resolution: Resolution) -> None:
     held = None if times is None else np.array(times, np.int64)
-    assert own_resolution(Traces(np.array([0, 2], np.int64), np.zeros(2, np.uint32), 1, held)) == resolution
+    traces = Traces(np.array([0, 2], np.int64), np.zeros(2, np.uint32), 1, held)
+    assert own_resolution(traces) == resolution == resolutions_of(traces)[0]
+    assert resolutions_of(traces)[-1] == "none"

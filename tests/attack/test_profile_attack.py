@@ -5,10 +5,11 @@ import pytest
 from attack_oracles import traces_of
 from profile_oracles import HOUR, WEEK, random_case
 
-from entropie.attack.profile import ProfileAttack, credit, profile_attack
+from entropie.attack.profile import ProfileAttack, profile_attack
 from entropie.attack.profile import attack as attack_module
 from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import Candidates
+from entropie.attack.profile.rows import naming_of
 from entropie.data import traces as data_traces
 from entropie.data.split import Split, split_halves
 from entropie.data.traces import Traces
@@ -34,6 +35,10 @@ def lifelike(seed: int, users: int = 150, timed: bool = True) -> tuple[Split, np
     clock = np.concatenate(times).astype(np.int64) if timed else None
     traces = Traces(offsets, np.concatenate(rows).astype(np.uint32), domain, clock)
     return split_halves(traces), (np.arange(domain) // 3) % 11
+
+
+def credit(found: Candidates, owners: np.ndarray) -> np.ndarray:
+    return naming_of(found, owners, owners.size).credit
 
 
 def errors(found: ProfileAttack, owners: np.ndarray) -> list[float]:
@@ -218,8 +223,15 @@ def test_tiny_inputs(rows: list[list[int]]) -> None:
 
 def test_ties_share_credit() -> None:
     found = Candidates(np.array([[3, 1, 2], [0, 1, 2], [NOBODY] * 3]), np.array([[5, 5, 1], [9, 8, 8], [-np.inf] * 3]))
-    assert credit(found, np.array([1, 1, 2])).tolist() == [0.5, 0.0, 0.0]
-    assert credit(found, np.array([3, 0, 0])).tolist() == [0.5, 1.0, 0.0]
+    named = naming_of(found, np.array([1, 1, 2]), 4)
+    assert named.credit.tolist() == [0.5, 0.0, 0.25]  # where nobody comes into question the attacker guesses
+    assert named.rank_low is not None
+    assert named.rank_high is not None
+    assert (named.rank_low.tolist(), named.rank_high.tolist()) == ([0, 1, 0], [1, 2, 3])
+    assert named.clarity.tolist() == [0.0, 1.0, -1.0]
+    assert naming_of(found, np.array([3, 0, 0]), 4).credit.tolist() == [0.5, 1.0, 0.25]
+    alone = Candidates(np.array([[2, NOBODY], [1, 0]]), np.array([[3.0, -np.inf], [7.0, 3.0]]))
+    assert naming_of(alone, np.array([2, 0]), 3).clarity.tolist() == [5.0, 4.0]
 
 
 def test_halves_must_belong_together() -> None:

@@ -124,12 +124,11 @@ def test_the_plan_that_is_priced_is_the_plan_that_runs(entropie, monkeypatch):
     ran: list[Plan] = []
     run = LocalEngine.execute
     monkeypatch.setattr(LocalEngine, "execute", lambda self, plan: ran.append(plan) or run(self, plan))
-    options = {"matchers": ("visit", "bayes"), "memory": 400_000}
+    options = {"matchers": ("visit", "bayes"), "memory": 400_000, "known_events": (2,)}
     entropie_library.assess(events, user="user", item="item", replicates=2, threads=2, **options)
     told = _priced({"users": people, "events_per_user": each, "items": 90, "cores": 2, **options}).plan
     assert ran == [told]
     assert told.grid.user_blocks > 1
-    assert told.known_events
     size = [
         "--users",
         str(people),
@@ -142,9 +141,9 @@ def test_the_plan_that_is_priced_is_the_plan_that_runs(entropie, monkeypatch):
         "--cores",
         "2",
     ]
-    shown = document(entropie, *size, "--matcher", "visit", "--matcher", "bayes")
+    shown = document(entropie, *size, "--matcher", "visit", "--matcher", "bayes", "--known-events", "2")
     assert shown["blocks"]["cells"] == told.grid.cells
-    assert shown["known_events"] == list(told.known_events)
+    assert shown["known_events"] == list(told.known_events) == [2]
 
 
 def test_hours_that_no_cluster_reaches_are_refused(entropie):

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from entropie.attack.measured import measured_attack
 from entropie.data import simulation
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
@@ -20,8 +21,7 @@ from entropie.data.simulation_fit import CURVE, FitTable, fit_table
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces, traces_sha256
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.findings import findings_of_traces
-from entropie.request import Attackers, Run, Source
+from entropie.request import Run, Source
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 CITIES = {"new-york": "foursquare_nyc.parquet", "sao-paulo": "foursquare_saopaulo.parquet"}
@@ -353,9 +353,8 @@ def test_fit_to_real_cities(kind: str) -> None:
     assert other.popularity == pytest.approx(one.popularity, rel=TOLERANCE)
 
     def errors(traces: Traces) -> dict[str, float]:
-        matchers = ("markov", "visit")
-        found = findings_of_traces(traces, split_traces(traces), Attackers(matchers, control=False), Run(replicates=20))
-        return {attack.matcher: attack.error for attack in found.attacks}
+        split, run = split_traces(traces), Run(replicates=20)
+        return {name: measured_attack(name, split, run).error for name in ("markov", "visit")}
 
     assert errors(made) == pytest.approx(errors(real), abs=ERROR_TOLERANCE)
 

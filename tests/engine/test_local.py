@@ -114,6 +114,6 @@ def test_memory_asks_for_blocks_and_changes_no_number(monkeypatch: pytest.Monkey
         outcome = LocalEngine.of(split, run).execute(plan)
         assert (plan.grid.cells > 4) == (memory is not None)
         documents.append([attack.measures.to_json() for attack in outcome.attacks])
-        documents[-1] += [row.to_json() for row in (*outcome.by_known_events, *outcome.attacker_levels)]
+        documents[-1] += [row.to_json() for row in outcome.by_known_events]
     assert documents[0] == documents[1]
     assert {grid.user_blocks for grid in made} == {plan.grid.user_blocks}

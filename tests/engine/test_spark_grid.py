@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from entropie.attack import scoring
 from entropie.attack.features import item_rows
 from entropie.attack.index import Extent
-from entropie.attack.matchers import MATCHERS, matcher, pitman_yor
-from entropie.attack.matchers.pitman_yor import first_settings
+from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.measured import Models
 from entropie.data.split import Split, halves_of, split_traces
 from entropie.data.traces import Traces
@@ -312,17 +311,15 @@ def test_one_event_is_scored_as_on_the_short_way(values: int) -> None:
         assert one.to_json() == other.to_json(), spec
 
 
-def test_people_to_tune_on_are_chosen_among_all_blocks() -> None:
+def test_everybodys_hours_are_summed_over_all_blocks() -> None:
     traces = drawn_traces(4, 160, items=25, longest=30, timed=True)
     split = split_traces(traces, HALVES)
     grid = Grid.of(np.array([0, 7, 120, 160]), np.array([0, 160]))
-    specs = [AttackSpec("pitman_yor")]
-    with mock.patch.object(pitman_yor, "TUNING_USERS", (50, 60)):
-        expected = matcher("pitman_yor").population(split.train, split.target).settings
-        found = Spread(traces, HALVES, grid, specs, [33], 0).populations(split).known["pitman_yor", None].settings
-    assert found.settings == expected.settings != first_settings(True, split.train.users)
-    assert expected.hours is not None
-    assert found.hours.tolist() == expected.hours.tolist()
+    expected = matcher("pitman_yor").population(split.train, split.target).settings
+    spread = Spread(traces, HALVES, grid, [AttackSpec("pitman_yor")], [33], 0)
+    found = spread.populations(split).known["pitman_yor", None].settings
+    assert found.tolist() == expected.tolist()
+    assert np.ptp(expected) > 0.0
 
 
 @pytest.mark.parametrize("timed", [False, True])

@@ -26,7 +26,7 @@ from entropie.attack.features import FeatureRows, Matching
 from entropie.attack.keyed import match_keys
 from entropie.attack.matchers import MATCHERS
 from entropie.attack.mechanism import HashedTargets, attack_hashed
-from entropie.attack.points import RESOLUTIONS, point_attacks
+from entropie.attack.points import POINTS, RESOLUTIONS, PointAttack
 from entropie.attack.profile import profile_attack
 from entropie.attack.scoring import attack, prepare, score_block
 from entropie.attack.single import attack_single, pie_bits
@@ -150,8 +150,9 @@ def profiles() -> Iterator[Named]:
 
 def points() -> Iterator[Named]:
     case = random_case(10, users=6, domain=8)
+    attack = PointAttack.of(case.train, POINTS[-1], Run(seed=1, threads=1))
     for resolution in RESOLUTIONS:
-        yield f"points {resolution}", list(point_attacks(case.train, resolution, Run(seed=1, threads=1)))
+        yield f"points {resolution}", [attack.outcome(points, resolution) for points in POINTS]
 
 
 if __name__ == "__main__":

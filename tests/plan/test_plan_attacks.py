@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from entropie.attack import measured
 from entropie.attack.chance import by_content, exchanged_targets
-from entropie.attack.features import Matching, length_histogram
+from entropie.attack.features import Matching
 from entropie.attack.matchers import MATCHERS, matcher
 from entropie.attack.measured import measured_attack
 from entropie.attack.scoring import AttackOutcome, attack
@@ -22,7 +20,7 @@ from entropie.data.traces import Traces
 from entropie.engine.local import LocalEngine
 from entropie.errors import InvalidInput
 from entropie.measures.best import BestAttack
-from entropie.plan.attacks import AttackSpec, _quantile, known_event_steps
+from entropie.plan.attacks import AttackSpec
 from entropie.plan.execution import Attacked, Outcome, executed
 from entropie.plan.plan import Counts, Plan, plan_of
 from entropie.request import Attackers, Request, Run, Source, SplitRule
@@ -36,9 +34,8 @@ def habits() -> Split:
     return split_traces(Traces(np.arange(121) * 24, np.concatenate(rows).astype(np.uint32), 200))
 
 
-def request(*matchers: str, known: Sequence[int] | None = (), control: bool = False, **split: Any) -> Request:
-    steps = None if known is None else tuple(known)
-    return Request(Source(), split=SplitRule(**split), attackers=Attackers(matchers, steps, control))
+def request(*matchers: str, known: Sequence[int] = (), control: bool = False, **split: Any) -> Request:
+    return Request(Source(), split=SplitRule(**split), attackers=Attackers(matchers, tuple(known), control))
 
 
 def plan(split: Split, *matchers: str, **options: Any) -> Plan:
@@ -53,7 +50,6 @@ def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Spli
     outcome = ran(habits, "visit", known=(3, 1, 3))
     rows = outcome.by_known_events
     assert [row.train_events for row in rows] == [1, 3, None]
-    assert [level.level for level in outcome.attacker_levels] == ["weak", "medium", "strong"]
     for row in rows[:2]:
         assert row.train_events is not None
         cut = Traces(
@@ -65,21 +61,6 @@ def test_knowing_some_events_is_an_attack_with_training_cut_by_hand(habits: Spli
         assert row.figure.error.value == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
     errors = [row.figure.error.value for row in rows]
     assert errors[0] > errors[-1] + 0.1  # favourites are learned: more events, fewer errors
-
-
-def test_levels_are_ordered_and_the_strong_one_holds_the_target(habits: Split) -> None:
-    levels = ran(habits, "visit", known=(1,)).attacker_levels
-    assert [level.level for level in levels] == ["weak", "medium", "strong"]
-    errors = [level.figure.error.value for level in levels]
-    assert errors[0] > errors[1] > errors[2]
-    by_hand = attack(matcher("visit")(habits.target, habits.target))
-    assert errors[2] == pytest.approx(1.0 - by_hand.credit.mean(), abs=1e-12)
-    levels = ran(habits, "visit", known=(1,), knowledge="maximum").attacker_levels
-    assert [level.level for level in levels] == ["weak", "strong"]
-    outcome = ran(habits, "visit", known=(2,))
-    assert ([row.train_events for row in outcome.by_known_events], outcome.attacker_levels) == ([2, None], ())
-    outcome = ran(habits, "visit")
-    assert (outcome.by_known_events, outcome.attacker_levels) == ((), ())
 
 
 class Listed:
@@ -112,7 +93,6 @@ def test_an_engine_is_asked_for_what_the_plan_lists_and_for_nothing_else(habits:
         AttackSpec("markov", 1),
         AttackSpec("pitman_yor", 1),
         AttackSpec("markov", 8),
-        AttackSpec("markov", "target"),
     )
     assert {spec.training for stage in listed.asked for spec in stage} == set(mine.trainings)
     assert [attack.seconds for attack in outcome.attacks] == [2.0, 2.0]
@@ -120,17 +100,14 @@ def test_an_engine_is_asked_for_what_the_plan_lists_and_for_nothing_else(habits:
         ("markov", True),
         ("pitman_yor", True),
     ]
-    assert len(outcome.attacker_levels) == 3
     assert [row.figure.tried for row in outcome.by_known_events] == [2 if best == "markov" else 1, 1, 2]
 
 
 def test_many_people_are_attacked_by_one_matcher_after_the_other() -> None:
-    few, many = (plan_of(request("visit", "bayes", known=None), Counts.even(n, 15, 15)) for n in (20_000, 20_001))
+    few, many = (plan_of(request("visit", "bayes"), Counts.even(n, 15, 15)) for n in (20_000, 20_001))
     assert [len(group) for group in few.first_stage] == [2]
-    assert few.known_events == (1, 2, 5, 10)
     assert few.models == 2
     assert many.first_stage == ((AttackSpec("visit"),), (AttackSpec("bayes"),))
-    assert many.known_events == ()
     assert many.models == 1
     asked = plan_of(request("visit", known=(4,)), Counts.even(30_000, 15, 15))
     assert asked.second_stage("visit") == (AttackSpec("visit", 4),)
@@ -184,18 +161,6 @@ def test_clarity_is_the_gap_between_the_two_best(habits: Split) -> None:
     assert np.all(outcome.clarity[outcome.ties > 1] <= 1e-9)
     lone = attack(matcher("visit")(habits.train, habits.target), candidates=1)
     assert not lone.clarity.any()
-
-
-def test_steps_stay_below_what_most_people_have(habits: Split) -> None:
-    assert known_event_steps(*length_histogram(habits.train)) == (1, 2, 5, 10)
-    assert known_event_steps(np.array([5]), np.array([3])) == (1, 2)  # five known events are all of them
-    assert plan(habits, known=None).known_events == (1, 2, 5, 10)
-
-
-@given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.sampled_from([0.9, 0.5, 0.1, 0.0, 1.0]))
-@settings(max_examples=200, deadline=None)
-def test_the_quantile_of_a_histogram_is_that_of_the_people(lengths: list[int], share: float) -> None:
-    assert _quantile(*np.unique(lengths, return_counts=True), share) == np.quantile(lengths, share)
 
 
 def test_another_matcher_is_tried_where_few_events_are_known(habits: Split) -> None:

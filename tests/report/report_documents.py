@@ -10,7 +10,7 @@ from entropie.gate.judge import Gate
 from entropie.gate.waiver import Waiver
 from entropie.request import About, Limits
 
-MATCHERS = ("--matcher", "visit", "--matcher", "bayes")
+MATCHERS = ("--matcher", "visit", "--matcher", "bayes", "--known-events", "1", "--known-events", "5")
 EVERYTHING = (*MATCHERS, "--protect", "0.8", "--window", "4d", "--min-events", "5")
 ABOUT = About("Bus study", "City of Example", "A. Analyst", "planning of bus lines", "a university", "2026-10")
 DECLARED = {"attacker": "a business partner", "population": 8_400_000, "context": "a data room"}
@@ -49,7 +49,7 @@ def fixed(document: dict[str, Any]) -> dict[str, Any]:
     document["provenance"] |= {"date": "2026-11-16T10:30:00+00:00", "seconds": 71.6, "command": "entropie assess x"}
     document["input"]["source"] = "data/checkins.csv"
     document["review"] = {"date": "2027-11-16"}
-    for attack in document["attacks"]:
+    for attack in (*document["attacks"], *document["attackers"]):
         attack["seconds"] = 1.0
     assert document["users"] == PEOPLE
     return document
@@ -110,7 +110,7 @@ def hostile(payload: str) -> dict[str, Any]:
         row["attack"]["matcher"] = payload
         if row["guarantee"]:
             row["guarantee"]["assumes"] = payload
-    for named in (*document["attacker_levels"], *document["attacks"], *document["by_known_events"]):
+    for named in (*document["attackers"], *document["attacks"], *document["by_known_events"]):
         named["matcher"] = payload
     document["headline"]["matcher"] = payload
     return document

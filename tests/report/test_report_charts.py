@@ -92,9 +92,11 @@ def test_attackers(document):
     (spec,) = drawn("attacker_rows", document)
     known = [row for row in document["by_known_events"] if row["train_events"]]
     points = rows(spec, "point")
-    assert [row["value"] for row in points[2:]] == [1 - row["identification_error"]["value"] for row in reversed(known)]
-    assert points[0]["value"] == 1 - document["attacker_levels"][-1]["identification_error"]["value"]
-    assert points[1]["value"] == 1 - document["headline"]["identification_error"]["value"]
+    assert [row["value"] for row in points[4:]] == [1 - row["identification_error"]["value"] for row in reversed(known)]
+    names = [row["what"] for row in points[:4]]
+    assert names == ["4 known events", "earlier behaviour", "... against all traces", "... matched one-to-one"]
+    best = max(row["reidentified"]["value"] for row in document["attackers"] if row["attacker"] == "profile")
+    assert points[1]["value"] == best
 
 
 def test_items(document):

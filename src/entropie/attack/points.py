@@ -8,6 +8,7 @@ of the data.
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.attack.attacker import AttackerRow, Naming, Release
 from entropie.attack.chance import content_hashes, scattered
 from entropie.attack.features import ragged
 from entropie.attack.scoring import core_count
@@ -32,15 +34,20 @@ from entropie.kernels.points import (
     query_hashes,
     sort_runs,
 )
-from entropie.request import Run
+from entropie.request import POINTS, Request, Run
+from entropie.words import plural
 
-POINTS = (1, 2, 4, 8)
-"""Numbers of points that attackers hold."""
+JUDGED_POINTS = 4
+"""The number of points that counts unless told otherwise: that of the unicity literature (de Montjoye et al. 2013)."""
 
 Resolution = Literal["second", "minute", "hour", "day", "none"]
 """How exactly the attacker knows when: bins of UTC; `none`: not at all."""
 
 RESOLUTIONS: dict[Resolution, int | None] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "none": None}
+_TO: dict[Resolution, str] = {
+    "second": "to the second", "minute": "to the minute", "hour": "to the hour", "day": "to the day",
+    "none": "times unknown",
+}  # fmt: skip
 _ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max - 1)
 _BLOCK = 4_096
 _RUN_EVENTS = 1 << 20
@@ -255,10 +262,10 @@ class PointOutcome:
         chance: NDArray[np.float64] = (self.control / self.holders).mean(axis=1)
         return chance
 
-    def within(self, guesses: int) -> NDArray[np.float64]:
-        """Each person's chance to be among so many candidates named."""
-        chance: NDArray[np.float64] = np.minimum(1.0, guesses / self.holders).mean(axis=1)
-        return chance
+    @property
+    def naming(self) -> Naming:
+        """The same as every attacker tells it; how few candidates there are is seen without knowing the truth."""
+        return Naming(self.credit, self.credit, np.zeros_like(self.holders), self.holders - 1, self.unique)
 
 
 def _by_content(traces: Traces) -> NDArray[np.int64]:
@@ -281,16 +288,69 @@ def _distinct(queries: Queries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return first, again
 
 
-def point_attacks(traces: Traces, resolution: Resolution, run: Run = _RUN) -> Iterator[PointOutcome]:
-    """Attack everybody with 1, 2, 4 and 8 random points, known to a resolution: the same points at every resolution."""
-    index = PointIndex.of(traces, run.threads)
-    draws = int(np.clip(_LEAST_QUERIES // max(1, traces.users), 1, _MOST_DRAWS))
-    drawn = drawn_points(traces, POINTS[-1], draws, run.seed)
-    order = _by_content(traces)
-    others = np.empty_like(order)
-    others[order] = order[scattered(np.arange(order.size), order.size, run.seed)]
-    for points in POINTS:
-        queries = queries_of(traces, drawn[:, :, :points].reshape(-1, points), resolution)
-        holders = index.holders(queries, run.threads).reshape(-1, draws)
-        control = index.held(queries, np.repeat(others, draws)).reshape(-1, draws)
-        yield PointOutcome(points, resolution, holders, control)
+@dataclass(frozen=True, slots=True, eq=False)
+class PointAttack:
+    """What attackers hold of everybody, and the traces arranged to be asked: the same points at every resolution.
+
+    drawn    numbers of events, [person attacked, draw, point]
+    others   another person for each, whose chance to hold the same points is the control
+    """
+
+    traces: Traces
+    index: PointIndex
+    drawn: NDArray[np.int64]
+    others: NDArray[np.int64]
+    threads: int | None
+
+    @classmethod
+    def of(
+        cls, traces: Traces, points: int = POINTS[-1], run: Run = _RUN, people: NDArray[np.int64] | None = None
+    ) -> PointAttack:
+        """Draw up to so many points of these people, of everybody unless given."""
+        draws = int(np.clip(_LEAST_QUERIES // max(1, traces.users), 1, _MOST_DRAWS))
+        order = _by_content(traces)
+        others = np.empty_like(order)
+        others[order] = order[scattered(np.arange(order.size), order.size, run.seed)]
+        drawn = drawn_points(traces, points, draws, run.seed, people)
+        others = others if people is None else others[people]
+        return cls(traces, PointIndex.of(traces, run.threads), drawn, others, run.threads)
+
+    def outcome(self, points: int, resolution: Resolution) -> PointOutcome:
+        """Attack everybody with the first so many of their points, known to a resolution."""
+        draws = self.drawn.shape[1]
+        queries = queries_of(self.traces, self.drawn[:, :, :points].reshape(-1, points), resolution)
+        holders = self.index.holders(queries, self.threads).reshape(-1, draws)
+        control = self.index.held(queries, np.repeat(self.others, draws)).reshape(-1, draws)
+        return PointOutcome(points, resolution, holders, control)
+
+
+def resolutions_of(traces: Traces) -> tuple[Resolution, ...]:
+    """The finest resolution that the times have, and every coarser one; `none` last."""
+    names = list(RESOLUTIONS)
+    return tuple(names[names.index(own_resolution(traces)) :])
+
+
+def point_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
+    """Rows of the attacker of points: every number of points at every resolution, the finest first.
+
+    The number that is judged by convention is always among them.
+    """
+    wanted = sorted({*request.attackers.points, JUDGED_POINTS})
+    attack = PointAttack.of(release.released, wanted[-1], request.run, release.attacked)
+    for resolution in resolutions_of(release.released):
+        for points in wanted:
+            request.run.progress(f"attacking: known events, {_TO[resolution]}", wanted.index(points) / len(wanted))
+            begun = clock.perf_counter()
+            outcome = attack.outcome(points, resolution)
+            control = Naming(outcome.control_credit, outcome.credit) if request.attackers.control else None
+            yield AttackerRow.of(
+                "points",
+                f"{plural(points, 'random event')}, {_TO[resolution]}",
+                release.released.users,
+                outcome.naming,
+                control,
+                points=points,
+                time_resolution=resolution,
+                item_resolution="item",
+                seconds=clock.perf_counter() - begun,
+            )

@@ -84,7 +84,6 @@ def demo(as_json: bool, verbose: bool, quiet: bool, **options: Any) -> int:
         "min_rating": 4.0,
         "rule": "history",
         "train_events": _DEMO_KNOWN_EVENTS,
-        "known_events": tuple(range(1, _DEMO_KNOWN_EVENTS)),
     }
     return run(Request.of(_movielens(), {**setting, **given(options)}), View(as_json, verbose, quiet))
 

@@ -125,7 +125,8 @@ def _help(field: dataclasses.Field[Any]) -> str:
     assert shown is not None
     default = field.default
     plain = default is None or default == () or isinstance(default, bool)
-    return shown.help if plain or shown.choices else f"{shown.help} [{default}]"
+    told = ", ".join(map(str, default)) if isinstance(default, tuple) else default
+    return shown.help if plain or shown.choices else f"{shown.help} [{told}]"
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ _MOST_EVENTS = 1e12  # of one person
 @option("--distinct", type=SHARE, metavar="SHARE", group="Input", help="Distinct items per event of a person. [0.5]")
 @option("--people-per-event", type=float, metavar="P", group="Input", help="People who share an event's item.")
 @option("--zipf", type=float, metavar="S", group="Input", help="Or their Zipf exponent. [0.7]")
-@options_of(SplitRule, Attackers, without=("converge", "window"))
+@options_of(SplitRule, Attackers, without=("converge", "window", "scope", "points"))
 @option("--engine", type=click.Choice(["local", "spark"]), group="Running", help="Engine. [spark with executors]")
 @option("--executors", type=COUNT, metavar="N", group="Running", help="Spark executors to run on.")
 @option("--hours", type=float, metavar="H", group="Running", help="Or: find how many end in H hours.")

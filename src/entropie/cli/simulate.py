@@ -153,13 +153,12 @@ def _compared(real: Traces, made: Traces, threads: int | None, verbose: bool) ->
 
 def _errors(traces: Traces, threads: int | None) -> dict[str, Interval]:
     """The error rate of each attacker who knows the first halves of traces and attacks the second ones."""
+    from entropie.attack.measured import measured_attack
     from entropie.data.split import split_traces
-    from entropie.findings import findings_of_traces
-    from entropie.request import Attackers, Run
+    from entropie.request import Run
 
-    attackers = Attackers(_MATCHERS, control=False)
-    findings = findings_of_traces(traces, split_traces(traces), attackers, Run(threads=threads))
-    errors = {attack.matcher: attack.measures.identification_error for attack in findings.attacks}
+    split, run = split_traces(traces), Run(threads=threads)
+    errors = {name: measured_attack(name, split, run).identification_error for name in _MATCHERS}
     return {name: error for name, error in errors.items() if error is not None}
 
 

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entropie.cli import output
-from entropie.document.assessment import SplitFacts
-from entropie.gate.people import known_events, limited_statement
+from entropie.document.assessment import NAMES, SplitFacts, leading
+from entropie.gate.people import limited_statement
 from entropie.words import bits, count, interval, percent, plural, stated
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment
+    from entropie.attack.attacker import AttackerRow
     from entropie.attack.measured import Attack
     from entropie.measures.convergence import Convergence
     from entropie.measures.intervals import Interval
 
 _FEW_PEOPLE = 30
+_POINTS = 4
 _NOT_COVERED = (
     "Not covered: attackers with other data, what can be inferred about a person without re-identifying them, "
     "whether somebody is in the data at all."
@@ -132,25 +134,47 @@ def _columns(facts: dict[str, Any]) -> list[str]:
 
 def _attacker_table(result: Assessment) -> str:
     """Who could re-identify how many, beside chance and the control."""
-    rows = [["earlier behaviour", _knows(result), _share(result.reidentified)]]
-    for level in result.attacker_levels:
-        if level.level == "weak":
-            rows.insert(0, ["one event", "one event of each person", _share(level.figure.right)])
-        elif level.level == "strong" and result.split.get("knowledge") != "maximum":
-            rows.append(["the same events", "the attacked events themselves", _share(level.figure.right)])
-    rows.append(["chance", "nothing: a random guess", percent(1.0 - result.guessing_error)])
-    if result.null_error is not None:
-        rows.append(["control", "identities shuffled: nothing to find", percent(1.0 - result.null_error)])
+    shown = [result.attackers[place] for place in _shown(result.attackers)]
+    rows = [[_name(row), _knows(row, result), _share(row.reidentified)] for row in shown]
+    rows.append(["chance", "nothing", percent(1.0 - result.guessing_error)])
+    controls = [row.control.value for row in shown if row.control is not None]
+    if controls:
+        rows.append(["control", "identities shuffled", percent(max(controls))])
     return output.table(["attacker", "knows", "re-identified"], rows, left=2)
+
+
+def _shown(rows: Sequence[AttackerRow]) -> list[int]:
+    """One row per attacker; of points also what the hour tells, and no time at all."""
+    places = leading(rows)
+    coarser = [
+        place
+        for place, row in enumerate(rows)
+        if row.points == _POINTS and row.time_resolution in ("hour", "none") and place not in places
+    ]
+    points = [place for place in places if rows[place].attacker == "points"]
+    return [*points, *coarser, *(place for place in places if place not in points and rows[place].attacker != "crowd")]
+
+
+def _name(row: AttackerRow) -> str:
+    return NAMES[row.attacker] if row.points is None else plural(row.points, "known event")
+
+
+def _knows(row: AttackerRow, result: Assessment) -> str:
+    """What an attacker knows, in the few letters that the table has."""
+    if row.points is not None:
+        return "items" if row.time_resolution == "none" else f"items, times to the {row.time_resolution}"
+    if row.attacker in ("joint", "crowd"):
+        return "the same"
+    split = _split(result)
+    if row.attacker != "profile" or split.knowledge == "maximum":
+        return row.knows
+    if split.train_events is not None:
+        return f"first {plural(split.train_events, 'event')} of each"
+    return f"events before {split.cut}" if split.cut else "first half of each trace"
 
 
 def _share(right: Interval) -> str:
     return f"{percent(right.value)} ({interval(right)})"
-
-
-def _knows(result: Assessment) -> str:
-    """What the attacker that counts knows, as a table says it."""
-    return known_events(_split(result)).replace("the first", "first", 1)
 
 
 def _split(result: Assessment) -> SplitFacts:
@@ -164,6 +188,10 @@ def _cautions(result: Assessment) -> list[str]:
         lines.append(
             "Warning: these events are reports of a mechanism, and the attack does not use its parameters; an attacker "
             "who does re-identifies more people. Assess the true events with --protect."
+        )
+    if not any(row.attacker == "points" for row in result.attackers):
+        lines.append(
+            "Only earlier behaviour was tried, target by target: a cluster runs neither known events nor 1:1 matching."
         )
     if result.users < _FEW_PEOPLE:
         lines.append(f"With {result.users} people these numbers say little about any other people.")

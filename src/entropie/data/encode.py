@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.arrow import absent_in, masked, values_of
+from entropie.data.categories import category_told
 from entropie.data.classify import classify_rows
 from entropie.data.rejects import Rejects
 from entropie.data.rules import Rules, settle, tally
@@ -43,6 +44,7 @@ class Encoded:
     ticks: NDArray[np.int64]  # empty without a time
     user_ids: pa.Array
     item_ids: pa.Array
+    categories: NDArray[np.uint32] | None = None  # NO_USER where the row names none; None without such a column
 
 
 def encode(stream: Iterator[pa.RecordBatch], schema: pa.Schema, rules: Rules, rejects: Rejects, run: Run) -> Encoded:
@@ -56,6 +58,7 @@ def _encode(
     pool: ThreadPoolExecutor,
 ) -> Encoded:  # fmt: skip
     users, items = (_Codes(schema.field(role).type) for role in ("user", "item"))
+    categories = _Codes(schema.field("category").type) if "category" in schema.names else None
     ticks: list[NDArray[np.int64]] = []
     tick_bytes = 0
     counts: Counter[int] = Counter()
@@ -70,13 +73,17 @@ def _encode(
         tick_bytes += verdicts.ticks.nbytes
         for role, codes in (("user", users), ("item", items)):
             codes.add(batch.column(role), kept)
+        if categories is not None:
+            categories.add(batch.column("category"), kept & category_told(batch.column("category")))
         rejects.budget.keep("events", _COPIES * (users.nbytes + items.nbytes + tick_bytes))
         if users.full or items.full:
             list(pool.map(_Codes.look_up, (users, items)))
     rows = settle(counts, rules, rejects)
     (user_codes, user_ids), (item_codes, item_ids) = pool.map(_Codes.ranked, (users, items), (int(NO_USER), 0))
+    named = None if categories is None else categories.ranked(int(NO_USER))[0]
     progress("encode", 1.0)
-    return Encoded(rows, user_codes, item_codes, np.concatenate([np.empty(0, np.int64), *ticks]), user_ids, item_ids)
+    all_ticks = np.concatenate([np.empty(0, np.int64), *ticks])
+    return Encoded(rows, user_codes, item_codes, all_ticks, user_ids, item_ids, named)
 
 
 def _small(stream: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.arrow import absent_in, from_numpy, truths_of
-from entropie.data.encode import Encoded, encode
+from entropie.data.categories import ItemCategories
+from entropie.data.encode import NO_USER, Encoded, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
 from entropie.data.geolife import GeolifeTable
@@ -87,12 +88,14 @@ class Events:
     user_ids: pa.Array
     item_ids: pa.Array
     report: IngestReport
+    categories: ItemCategories | None = None
 
     def select(self, selection: Selection) -> Events:
         """Keep what a selection of these traces keeps; the report still tells what was read."""
         users = self.user_ids.take(from_numpy(selection.users))
         items = self.item_ids.take(from_numpy(selection.items))
-        return Events(selection.traces, users, items, self.report)
+        kept = None if self.categories is None else self.categories.take(selection.items)
+        return Events(selection.traces, users, items, self.report, kept)
 
 
 def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
@@ -112,13 +115,15 @@ def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
     stream = table.batches(chosen, rejects, run.progress)
     time_format, stream = recognise_times(table, chosen, stream, rejects)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
+    named, blank = encoded.categories, int(NO_USER)
+    categories = None if named is None else ItemCategories.of(encoded.items, named, len(encoded.item_ids), blank)
     traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
     run.progress("sort", 1.0)
     found = Found(
         encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256()
     )
     report = ingest_report(table, found, rejects, opened.choices, time_format)
-    return Events(traces, encoded.user_ids, encoded.item_ids, report)
+    return Events(traces, encoded.user_ids, encoded.item_ids, report, categories)
 
 
 @dataclass(frozen=True, slots=True)

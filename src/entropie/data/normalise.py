@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from entropie.data.roles import Role
 from entropie.errors import InvalidInput, option
 
+_IDS = ("user", "item", "category")
 _ID_RULE = "ids must be integers or text"
 _TIME_RULE = "times must be numbers, timestamps or text"
 _RATING_RULE = "ratings must be numbers"
@@ -20,7 +21,7 @@ def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.Dat
     types = pa.types
     if types.is_dictionary(kind):
         return normal_type(role, kind.value_type, column, name)
-    is_id = role in ("user", "item")
+    is_id = role in _IDS
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     if types.is_null(kind):
         return pa.string()
@@ -55,7 +56,7 @@ def normalise(array: pa.Array, role: Role, target: pa.DataType, column: str, nam
     except pa.ArrowException:
         rule = f"values of type {kind} that do not all read as {target}"
         raise InvalidInput(
-            f"Column `{column}` of {name} holds {rule}; {_ID_RULE if role in ('user', 'item') else _TIME_RULE}."
+            f"Column `{column}` of {name} holds {rule}; {_ID_RULE if role in _IDS else _TIME_RULE}."
         ) from None
 
 

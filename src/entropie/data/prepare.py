@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from entropie.data.events import Events, IngestReport, read_events
 from entropie.data.filter import drawn_users, keep_active_users
-from entropie.data.split import Split, split_traces
+from entropie.data.split import Split, settled, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, option
 from entropie.progress import under
-from entropie.request import Limits, People, Request
+from entropie.request import Limits, People, Request, SplitRule
 
 _LISTED = 30
 
@@ -26,23 +28,35 @@ class Prepared:
     split         what the attacker learns from and what is attacked
     item_ids      the id behind each item code of the traces
     input_facts   what was read and excluded, as in assessment.json
+    rule          how traces were split, with what the data decided
+    released      whole traces of everybody, those with few events too
+    attacked      who of them is attacked; None: all
+    categories    category of each item of the traces; None where none was named
     """
 
     traces: Traces
     split: Split
     item_ids: pa.Array
     input_facts: dict[str, Any]
+    rule: SplitRule
+    released: Traces
+    attacked: NDArray[np.int64] | None = None
+    categories: NDArray[np.int64] | None = None
 
 
 def prepare(request: Request) -> Prepared:
     """Read, filter, split, and draw whom to attack, as the request says."""
     run = replace(request.run, progress=under(request.run.progress, "reading"))
-    chosen, facts = selected(read_events(request.source, run), request.people)
+    read = read_events(request.source, run)
+    chosen, facts = selected(read, request.people)
     check_items(chosen.traces.domain_size, chosen.report, request.verdict)
     if request.source.name is not None:
         facts["source"] = request.source.name
-    drawn = drawn_users(chosen.user_ids, request.attackers)
-    return Prepared(chosen.traces, split_traces(chosen.traces, request.split, drawn), chosen.item_ids, facts)
+    rule = settled(request.split, chosen.traces)
+    split = split_traces(chosen.traces, rule, drawn_users(chosen.user_ids, request.attackers))
+    categories = None if chosen.categories is None else chosen.categories.of_item
+    attacked = drawn_users(read.user_ids, request.attackers)
+    return Prepared(chosen.traces, split, chosen.item_ids, facts, rule, read.traces, attacked, categories)
 
 
 def selected(read: Events, people: People) -> tuple[Events, dict[str, Any]]:
@@ -50,6 +64,7 @@ def selected(read: Events, people: People) -> tuple[Events, dict[str, Any]]:
     selection = keep_active_users(read.traces, people.min_events)
     facts = {
         **read.report.as_dict(),
+        **({} if read.categories is None else {"categories": read.categories.to_json()}),
         "min_events": people.min_events,
         "dropped_users": selection.dropped_users,
         "dropped_events": selection.dropped_events,

@@ -12,7 +12,7 @@ from entropie.errors import InvalidInput, option, shown
 
 _LOOKED_AT = 1000  # names, for one that is alike
 _NEAR = 0.7  # as alike as `usr` and `user`, `timestmp` and `timestamp`
-Role = Literal["user", "item", "time", "rating"]
+Role = Literal["user", "item", "time", "category", "rating"]
 
 # Letters and digits of the name alone, lower case; the first synonym found wins.
 _SYNONYMS: dict[Role, tuple[str, ...]] = {
@@ -31,6 +31,7 @@ _SYNONYMS: dict[Role, tuple[str, ...]] = {
         *("time", "timestamp", "datetime", "utctime", "utctimestamp", "checkintime", "eventtime"),
         *("unixtime", "unixreviewtime", "ts", "date", "createdat", "visittime"),
     ),
+    "category": (),  # never guessed
     "rating": ("rating", "ratings", "stars", "score", "overall"),
 }
 
@@ -129,8 +130,10 @@ def choose_columns(
     needed: Sequence[Role] = ("user", "item"),
     hint: str = "",
 ) -> dict[Role, ColumnChoice]:
-    """Settle a column for every role; time may stay absent, rating is looked for only if needed."""
-    roles: list[Role] = ["user", "item", "time", *(["rating"] if "rating" in needed else [])]  # type: ignore[list-item]
+    """Settle a column for every role; time may stay absent, the others are looked for only if needed or named."""
+    roles: list[Role] = ["user", "item", "time"]
+    roles += ["category"] if given.get("category") is not None else []
+    roles += ["rating"] if "rating" in needed else []
     choices = {role: _choose(role, header, given, preset, role in needed, hint) for role in roles}
     taken: dict[str, Role] = {}
     for choice in choices.values():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
@@ -32,6 +33,7 @@ from entropie.document.verdict import Declared, Verdict
 from entropie.errors import InvalidInput, printable
 
 SCHEMA = "entropie.assessment/1"
+Day = Annotated[str, Meta(pattern=r"^-?[0-9]{4,}-[0-9]{2}-[0-9]{2}$")]
 _AGAIN = "make it anew with `entropie assess`"
 
 
@@ -79,14 +81,65 @@ class KnownEvents(Part, frozen=True):
     pse_bits: ScoreBits
 
 
-class AttackerLevel(Part, frozen=True):
-    """An attacker who knows less or more than the one assessed."""
+class WithinGuesses(Part, frozen=True):
+    """The attacker may name k people."""
 
-    level: Literal["weak", "medium", "strong"]
+    k: AtLeastOne
+    error: Share
+
+
+class TailGroup(Part, frozen=True):
+    """The people whose match is clearest: this share of them, at least 20 people, or all; its interval is its own."""
+
+    share: Share
+    people: AtLeastOne
+    reidentified: ShareInterval
+
+
+class Attacker(Part, frozen=True):
+    """One attacker by what it knows; intervals are over people, each by itself."""
+
+    attacker: Literal["points", "profile", "crowd", "joint", "known-file", "reports"]
     knows: str
-    matcher: str
-    identification_error: ShareInterval | None
-    matchers_tried: Annotated[AtLeastOne, Meta(description="The interval allows for the choice among so many.")]
+    points: Annotated[AtLeastOne | None, Meta(description="Random events known of the released trace.")]
+    time_resolution: str | None
+    item_resolution: str | None
+    matcher: Annotated[str | None, Meta(description="How traces are compared; `fused`: by all evidence together.")]
+    people: Annotated[AtLeastOne, Meta(description="Candidates.")]
+    targets: Annotated[AtLeastOne, Meta(description="People attacked.")]
+    reidentified: ShareInterval
+    unicity: Annotated[ShareInterval | None, Meta(description="Share of people who are the only candidate.")]
+    control: Annotated[ShareInterval | None, Meta(description="Identities shuffled; null where skipped.")]
+    top_k: list[WithinGuesses]
+    tail: list[TailGroup]
+    failed: Annotated[bool, Meta(description="Significantly worse than guessing: the model is wrong.")]
+    in_scope: Annotated[bool, Meta(description="Whether it is judged.")]
+    seconds: Size
+
+
+NAMES = {
+    "points": "known events",
+    "profile": "earlier behaviour",
+    "crowd": "... against all traces",
+    "joint": "... matched one-to-one",
+    "known-file": "the attacker's own file",
+    "reports": "knows the mechanism",
+}
+"""What people call the attackers."""
+
+
+def leading(rows: Sequence[Any]) -> list[int]:
+    """The row that speaks for each attacker, in the order of `NAMES`: the strongest; of points four, finest first.
+
+    Rows are those of a document or of findings.
+    """
+    places = []
+    for name in NAMES:
+        mine = [place for place, row in enumerate(rows) if row.attacker == name]
+        if name == "points":
+            mine = [place for place in mine if rows[place].points == 4][:1]
+        places += sorted(mine, key=lambda place: -rows[place].reidentified.value)[:1]
+    return places
 
 
 class Item(Part, frozen=True):
@@ -138,7 +191,8 @@ class SplitFacts(Struct, frozen=True):
     """How traces were split into what the attacker knows and what is attacked."""
 
     converge: bool
-    rule: Literal["halves", "history"] | None = None
+    rule: Literal["date", "halves", "history"] | None = None
+    cut: Annotated[Day | None, Meta(description="First day attacked, under rule date.")] = None
     knowledge: Literal["partial", "maximum"] | None = None
     train_events: int | None = None
     target_events: int | None = None
@@ -180,7 +234,7 @@ class Document(Part, frozen=True):
     headline: Headline
     convergence: Convergence | None
     by_known_events: Annotated[list[KnownEvents], Meta(description="Fewer events known, and last all of them.")]
-    attacker_levels: list[AttackerLevel]
+    attackers: list[Attacker]
     identifying_items: IdentifyingItems
     protection: list[ProtectionRow]
     declared: Declared | None

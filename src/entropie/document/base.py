@@ -49,6 +49,14 @@ class Column(Part, frozen=True):
     how: str
 
 
+class CategoryFacts(Part, frozen=True):
+    """What was read of the categories of items; an item has the one that most of its rows name."""
+
+    categories: Count
+    items_with_several: Count
+    items_without: Count
+
+
 class Input(Struct, frozen=True, omit_defaults=True):
     """What was read and what was excluded; empty for traces in memory."""
 
@@ -63,6 +71,7 @@ class Input(Struct, frozen=True, omit_defaults=True):
     columns: dict[str, Column] = {}
     time_format: str | None = None
     order_only: bool = False
+    categories: CategoryFacts | None = None
     min_events: Count | None = None
     dropped_users: Count = 0
     dropped_events: Count = 0

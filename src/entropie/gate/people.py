@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from entropie import words
 from entropie.document import Document
 from entropie.document.assessment import SplitFacts
 from entropie.measures.best import level_among
@@ -44,12 +45,7 @@ def _excluded(document: Document, total: int) -> dict[str, int]:
 
 def known_events(split: SplitFacts) -> str:
     """What the attacker whose result is judged knows, in a few words."""
-    if split.knowledge == "maximum":
-        return "the attacked events themselves"
-    if split.train_events is not None:
-        events = "event" if split.train_events == 1 else f"{count(split.train_events)} events"
-        return f"the first {events} of each person"
-    return "the history of each person" if split.rule == "history" else "the first half of each person's events"
+    return words.known_events(split.rule, split.knowledge, split.train_events, split.cut)
 
 
 def limited_statement(split: SplitFacts) -> str | None:

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidInput
 from entropie.measures.intervals import Interval, share_interval
 
 GROUPS = 10
 """People are shown in so many groups of equal size."""
+
+TAIL, LEAST_GROUP = (0.001, 0.01, 0.1, 1.0), 20
+"""Shares of people whose match is clearest, each looked at by itself where it has so many people at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +66,45 @@ def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS) -> 
     >>> exposure([1.0, 0.0, 1.0, 0.0], [9.0, 1.0, 8.0, 1.0], groups=2).most_exposed.right.value
     1.0
     """
+    shared = _by_clarity(credit, clarity)
+    bounds = np.linspace(0, shared.size, min(groups, shared.size) + 1).round().astype(np.int64)
+    groups_of_people = []
+    for begin, end in itertools.pairwise(bounds.tolist()):
+        right = share_interval(float(shared[begin:end].mean()), end - begin)
+        groups_of_people.append(ExposureGroup(begin / shared.size, end / shared.size, end - begin, right))
+    return Exposure(tuple(groups_of_people))
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The people whose match is clearest, and how many of them are re-identified; 95 % interval of its own."""
+
+    share: float
+    people: int
+    reidentified: Interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, keys as in assessment.json."""
+        return {"share": self.share, "people": self.people, "reidentified": self.reidentified.to_json()}
+
+
+def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[Tail, ...]:
+    """The clearest 0.1 %, 1 %, 10 % and 100 % of people; groups of fewer than 20 are left out, all people never."""
+    shared = _by_clarity(credit, clarity)
+    groups = []
+    for share in TAIL:
+        people = int(np.ceil(share * shared.size))
+        if people >= LEAST_GROUP or share == 1.0:
+            groups.append(Tail(share, people, share_interval(float(shared[:people].mean()), people)))
+    return tuple(groups)
+
+
+def _by_clarity(credit: ArrayLike, clarity: ArrayLike) -> NDArray[np.float64]:
+    """The credits of people, clearest first; equally clear people share theirs."""
     shares, gaps = np.asarray(credit, dtype=np.float64), np.asarray(clarity, dtype=np.float64)
     if shares.shape != gaps.shape or shares.ndim != 1 or not shares.size:
         raise InvalidInput(f"Exposure needs one credit and one clarity per person, got {shares.shape}, {gaps.shape}.")
     if not np.isfinite(gaps).all():
         raise InvalidInput("Exposure needs finite clarities; drop or replace NaN and infinite ones.")
     _, place, members = np.unique(-gaps, return_inverse=True, return_counts=True)
-    shared = (np.bincount(place, weights=shares) / members)[np.sort(place)]
-    bounds = np.linspace(0, shares.size, min(groups, shares.size) + 1).round().astype(np.int64)
-    groups_of_people = []
-    for begin, end in itertools.pairwise(bounds.tolist()):
-        right = share_interval(float(shared[begin:end].mean()), end - begin)
-        groups_of_people.append(ExposureGroup(begin / shares.size, end / shares.size, end - begin, right))
-    return Exposure(tuple(groups_of_people))
+    return np.asarray((np.bincount(place, weights=shares) / members)[np.sort(place)], np.float64)

@@ -13,7 +13,7 @@ from entropie.data.scoresets import ScoreMatrix
 from entropie.errors import InvalidParameter
 from entropie.measures.det import DetCurve, EqualErrorRate, RejectRate, det_curve, equal_error_rate, frr_at_far
 from entropie.measures.divergence import Divergence, divergence, finite_divergence
-from entropie.measures.exposure import Exposure, exposure
+from entropie.measures.exposure import Exposure, Tail, exposure, tail_of
 from entropie.measures.histogram import LawHistogram, law_histogram
 from entropie.measures.identification import (
     GUESSES,
@@ -64,6 +64,7 @@ class Measures:
     laws: LawHistogram
     rank_curve: tuple[tuple[int, float], ...]  # k, share of targets whose user is among the k best
     exposure: Exposure | None
+    tail: tuple[Tail, ...]
 
     @property
     def error(self) -> float:
@@ -113,12 +114,14 @@ def measure(
     error = independent = exposed = None
     top_k: tuple[GuessError, ...] = ()
     ranks: tuple[GuessError, ...] = ()
+    tail: tuple[Tail, ...] = ()
     if identified is not None:
         independent = identified.independent
         error = identification_error(identified.credit, independent=independent)
         top_k, ranks = identified.within(GUESSES, users), identified.within(rank_steps(users), users)
         if identified.clarity is not None:
             exposed = exposure(identified.credit, identified.clarity)
+            tail = tail_of(identified.credit, identified.clarity)
     curve = det_curve(law, independent=independent)
     return Measures(
         users=users,
@@ -137,4 +140,5 @@ def measure(
         laws=law_histogram(law),
         rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in ranks),
         exposure=exposed,
+        tail=tail,
     )

@@ -1,6 +1,6 @@
-"""Attackers side by side: one row for each, from the one who knows most to chance.
+"""Attackers side by side: one row for each, then those who know fewer events, the control and chance.
 
-Another kind of attacker is one more block of `attackers`, and its words one more branch of the template.
+Another kind of attacker is one more name in `entropie.document.assessment.NAMES`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Literal
 
 from entropie import words
 from entropie.document import Document
+from entropie.document.assessment import NAMES, leading
 from entropie.document.measured import ShareInterval
 
 
@@ -20,29 +21,44 @@ class Attacker:
 
     kind    which words the template has for it
     path    where it stands in the document
-    error   its error rate, a share with an interval; without one where only the share is known
-    label   what a chart calls it
+    right   the share of people re-identified; without an interval where only the share is known
+    label   what it is called
     """
 
-    kind: Literal["attacked", "assessed", "known", "control", "chance"]
+    kind: Literal["attacker", "known", "chance"]
     path: str
-    error: ShareInterval | float
+    right: ShareInterval | float
     label: str
 
 
 def attackers(document: Document) -> Iterator[Attacker]:
-    """All of them, the one who knows most first."""
-    maximum = document.split.knowledge == "maximum"
-    for place, level in enumerate(document.attacker_levels):
-        if level.level == "strong" and level.identification_error is not None and not maximum:
-            yield Attacker("attacked", f"attacker_levels.{place}", level.identification_error, "the same events")
-    label = "the same events" if maximum else "earlier behaviour"
-    yield Attacker("assessed", "headline", document.headline.identification_error, label)
-    for place, row in reversed(list(enumerate(document.by_known_events))):
-        if row.train_events is not None and row.identification_error is not None:
-            label = words.plural(row.train_events, "known event")
-            yield Attacker("known", f"by_known_events.{place}", row.identification_error, label)
-    if document.headline.null_identification_error is not None:
-        path = "headline.null_identification_error"
-        yield Attacker("control", path, document.headline.null_identification_error, "control")
-    yield Attacker("chance", "guessing_error", document.guessing_error, "chance")
+    """All of them: by what they know, then by fewer and fewer first events."""
+    for place in leading(document.attackers):
+        row = document.attackers[place]
+        label = NAMES[row.attacker] if row.points is None else words.plural(row.points, "known event")
+        yield Attacker("attacker", f"attackers.{place}", row.reidentified, label)
+    for place, known in reversed(list(enumerate(document.by_known_events))):
+        if known.train_events is not None and known.identification_error is not None:
+            label = f"first {words.plural(known.train_events, 'event')}"
+            yield Attacker("known", f"by_known_events.{place}", known.identification_error.complement, label)
+    yield Attacker("chance", "guessing_error", 1.0 - document.guessing_error, "chance")
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What points give away, by number of points and how exactly their time is known."""
+
+    resolutions: list[str]
+    rows: list[tuple[int, list[str | None]]]  # number of points; by resolution, where it stands in the document
+
+
+def points_of(document: Document) -> Points:
+    """The table of the attacker of points; without rows where there was none."""
+    paths = {
+        (row.points, row.time_resolution): f"attackers.{place}"
+        for place, row in enumerate(document.attackers)
+        if row.points is not None
+    }
+    resolutions = list(dict.fromkeys(str(resolution) for _, resolution in paths))
+    numbers = sorted({points for points, _ in paths if points is not None})
+    return Points(resolutions, [(number, [paths.get((number, one)) for one in resolutions]) for number in numbers])

@@ -54,8 +54,8 @@ def attacker_rows(document: Document, width: int) -> list[Spec]:
     """Every attacker's share of people re-identified."""
     rows: Rows = []
     for attacker in attackers(document):
-        if isinstance(attacker.error, ShareInterval):
-            rows.append({"what": attacker.label, **ends(attacker.error.complement)})
+        if isinstance(attacker.right, ShareInterval):
+            rows.append({"what": attacker.label, **ends(attacker.right)})
     return _risks(
         document, rows, width, "Share of people re-identified by each attacker, against the limit and chance."
     )

@@ -17,7 +17,7 @@ from entropie.atomic import write_file
 from entropie.document import Document, typed
 from entropie.errors import InvalidInput
 from entropie.page import charts, protection_charts
-from entropie.page.attackers import attackers
+from entropie.page.attackers import attackers, points_of
 from entropie.page.marks import Marked
 from entropie.page.specs import NARROW, WIDE, Spec
 
@@ -57,6 +57,7 @@ def render(document: dict[str, Any]) -> str:
         same=marked.same,
         best=f"attacks.{whole.strongest}",
         attackers=list(attackers(whole)),
+        points=points_of(whole),
         drawn=_drawn(whole),
         can_draw=drawing.available(),
         references=charts.REFERENCES_BITS,

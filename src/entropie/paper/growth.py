@@ -49,9 +49,9 @@ def grown(settings: Settings, *, part: int) -> dict[str, Any]:
     simulate_seconds, traces = _timed(
         lambda: simulate_traces("foursquare", users, seed=settings.seed, threads=settings.threads)
     )
-    one = split_traces(traces, SplitRule(target_events=1))
+    one = split_traces(traces, SplitRule("halves", target_events=1))
     single_seconds, bits = _timed(lambda: (attack_single(one.train, one.target), pie_bits(one.train))[1])
-    five = split_traces(traces, SplitRule(target_events=5))
+    five = split_traces(traces, SplitRule("halves", target_events=5))
     five_seconds, outcome = _timed(lambda: attack(matcher("markov")(five.train, five.target), threads=settings.threads))
     seconds = {kind: _timed(functools.partial(_estimated, settings, kind, one.target))[0] for kind in MECHANISMS}
     return {

@@ -72,7 +72,7 @@ def forget() -> None:
 def single_data(settings: Settings) -> Traces:
     """One check-in of every person: the first of those attacked, the second half of the trace."""
     traces = source(settings, "check-ins").traces
-    return split_traces(traces, SplitRule(knowledge="maximum", target_events=1)).target
+    return split_traces(traces, SplitRule("halves", knowledge="maximum", target_events=1)).target
 
 
 def sample(traces: Traces, users: int, seed: int) -> Traces:

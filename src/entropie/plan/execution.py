@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from entropie.attack.measured import Attack, best_attack
 from entropie.data.split import Knowledge
@@ -12,8 +12,6 @@ from entropie.measures.best import BestAttack
 from entropie.measures.summary import Measures
 from entropie.plan.attacks import AttackSpec
 from entropie.plan.plan import Plan
-
-Level = Literal["weak", "medium", "strong"]
 
 
 class Attacked(NamedTuple):
@@ -45,25 +43,11 @@ class KnownEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class AttackerLevel:
-    """How well an attacker of a named strength does."""
-
-    level: Level
-    knows: str
-    figure: BestAttack
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"level": self.level, "knows": self.knows, **self.figure.to_json()}
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What the attacks of a plan found."""
 
     attacks: tuple[Attack, ...]
     by_known_events: tuple[KnownEvents, ...]
-    attacker_levels: tuple[AttackerLevel, ...]
 
 
 def executed(plan: Plan, runner: Runner) -> Outcome:
@@ -75,8 +59,7 @@ def executed(plan: Plan, runner: Runner) -> Outcome:
     best = best_attack(attacks)
     later = plan.second_stage(best.matcher)
     second = dict(zip(later, runner.attacked(plan, later), strict=True)) if later else {}
-    known = _known_events(plan, best, second)
-    return Outcome(attacks, known, _levels(plan, best, known, second))
+    return Outcome(attacks, _known_events(plan, best, second))
 
 
 def _attack(plan: Plan, name: str, done: Mapping[AttackSpec, Attacked]) -> Attack:
@@ -94,18 +77,3 @@ def _known_events(plan: Plan, best: BestAttack, done: Mapping[AttackSpec, Attack
         tried = {spec.matcher: done[spec].measures for spec in plan.knowing(step, best.matcher)}
         known.append(KnownEvents(step, BestAttack.of(tried)))
     return (*known, KnownEvents(None, best)) if known else ()
-
-
-def _levels(
-    plan: Plan, best: BestAttack, known: Sequence[KnownEvents], done: Mapping[AttackSpec, Attacked]
-) -> tuple[AttackerLevel, ...]:
-    """Weak: one event of each person. Medium: what was assessed. Strong: the attacked events themselves."""
-    if not plan.shows_levels:
-        return ()
-    weak = AttackerLevel("weak", "One event of each person.", known[0].figure)
-    everything = "The attacked events themselves, with names."
-    if not plan.runs_strong:
-        return (weak, AttackerLevel("strong", everything, best))
-    medium = AttackerLevel("medium", "The earlier events that the assessment lets the attacker learn from.", best)
-    strongest = BestAttack.of({best.matcher: done[AttackSpec(best.matcher, "target")].measures})
-    return (weak, medium, AttackerLevel("strong", everything, strongest))

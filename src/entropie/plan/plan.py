@@ -17,7 +17,6 @@ from entropie.plan.attacks import (
     AttackSpec,
     Histogram,
     Training,
-    known_event_steps,
 )
 from entropie.plan.grid import TASK_MEMORY, Bins, Grid, Workers, grid_of
 from entropie.request import Request, Run
@@ -108,9 +107,8 @@ class Plan:
         return (tuple(spec for specs in each for spec in specs),) if self.together else tuple(each)
 
     def second_stage(self, strongest: str) -> tuple[AttackSpec, ...]:
-        """The attackers who know less or more, once it is known which matcher does best."""
-        known = [spec for step in self.known_events for spec in self.knowing(step, strongest)]
-        return (*known, AttackSpec(strongest, "target")) if self.runs_strong else tuple(known)
+        """The attackers who know less, once it is known which matcher does best."""
+        return tuple(spec for step in self.known_events for spec in self.knowing(step, strongest))
 
     def knowing(self, step: int, strongest: str) -> tuple[AttackSpec, ...]:
         """The attacks of someone who knows so many events; the best of them counts."""
@@ -131,17 +129,7 @@ class Plan:
     @property
     def trainings(self) -> tuple[Training, ...]:
         """Everything that is learned from in either stage."""
-        return (None, *self.known_events, *(("target",) if self.runs_strong else ()))
-
-    @property
-    def shows_levels(self) -> bool:
-        """Whether attackers are shown as weak, medium and strong: where one known event was asked for."""
-        return self.known_events[:1] == (1,)
-
-    @property
-    def runs_strong(self) -> bool:
-        """Whether the strong attacker, who knows the attacked events, is one attack more."""
-        return self.shows_levels and not self.knows_targets
+        return (None, *self.known_events)
 
 
 def plan_of(request: Request, counts: Counts, workers: Workers | None = None) -> Plan:
@@ -156,9 +144,6 @@ def plan_of(request: Request, counts: Counts, workers: Workers | None = None) ->
             f"At least two people must be attacked, of those drawn {counts.attacked} can be; raise {option('targets')}."
         )
     attackers = request.attackers
-    steps = attackers.known_events
-    if steps is None:
-        steps = known_event_steps(*counts.train) if people <= MANY_PEOPLE else ()
     matchers = attackers.matchers or tuple(MATCHERS)
     models = len(matchers) if people <= MANY_PEOPLE else 1
     return Plan(
@@ -166,7 +151,7 @@ def plan_of(request: Request, counts: Counts, workers: Workers | None = None) ->
         targets=counts.attacked,
         matchers=matchers,
         control=attackers.control,
-        known_events=steps,
+        known_events=attackers.known_events,
         knows_targets=request.split.knowledge == "maximum",
         single=int(counts.target[0][-1]) == 1,
         grid=grid_of(counts.bins, workers or workers_of(request.run), models, counts.attacked),

@@ -138,7 +138,7 @@ class MatcherContract:
             for people in _cuts(rng, train.users):
                 block, codes = _block(train, people, rng)
                 cut = population.cut(codes)
-                parts.append(step.part(Trained(block, codes.astype(np.uint32), people), cut))
+                parts.append(step.part(Trained(block, codes.astype(np.uint32)), cut))
             parts = pickle.loads(pickle.dumps(parts))
             first = int(rng.integers(1, len(parts) + 1))
             ahead = step.merge(parts[:first])

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows, length_histogram
+from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
 from entropie.attack.keyed import KeyedRows, check_codes, match_keys
 from entropie.data.traces import Traces
 
@@ -39,7 +39,6 @@ class Population:
 
     users: int
     timed: bool  # events to learn from and attacked events have times
-    target_length: int  # events that a target usually has: the median
     holders: NDArray[np.int64]  # people who have the item in training
     events: NDArray[np.int64]  # training events at the item
     all_holders: int
@@ -55,14 +54,10 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The training of a block of people: items are numbered in the block, `codes` are everybody's codes of them.
-
-    people   number of each person among all; a matcher may use it to decide between equals, for nothing else
-    """
+    """The training of a block of people: items are numbered in the block, `codes` are everybody's codes of them."""
 
     train: Traces
     codes: NDArray[np.uint32]
-    people: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +128,7 @@ class Matcher(ABC):
     def population(self, train: Traces, target: Traces) -> Population:
         """What is known of everybody, from all people at once."""
         population = gathered(self, train, target)
-        trained = Trained(train, _all_codes(train), np.arange(train.users))
+        trained = Trained(train, _all_codes(train))
         while (step := self.next_pass(population)) is not None:
             part = step.merge([step.part(trained, population)])
             population = replace(population, settings=step.settle(part, population))
@@ -201,19 +196,11 @@ def taken(traces: Traces, people: NDArray[np.int64] | None) -> Traces:
 def gathered(matcher: Matcher, train: Traces, target: Traces) -> Population:
     """What is known of everybody before any pass."""
     timed = train.times is not None and target.times is not None
-    usual = usual_length(*length_histogram(target))
     if not matcher.counts_items:
-        return Population(train.users, timed, usual, np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
+        return Population(train.users, timed, np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
     counts = item_rows(train)
     holders, events = counts.holders(), counts.sums()
-    return Population(train.users, timed, usual, holders, events, int(holders.sum()), train.events)
-
-
-def usual_length(lengths: NDArray[np.int64], people: NDArray[np.int64]) -> int:
-    """The median number of events, rounded down and at least 1, from how many people have each number."""
-    after = np.cumsum(people)
-    middle = [lengths[np.searchsorted(after, (int(after[-1]) - step) // 2, side="right")] for step in (1, 0)]
-    return max(1, int(middle[0] + middle[1]) // 2)
+    return Population(train.users, timed, holders, events, int(holders.sum()), train.events)
 
 
 def _all_codes(traces: Traces) -> NDArray[np.uint32]:

@@ -1,4 +1,4 @@
-"""The strongest matcher: a Pitman-Yor model of every user, fading with time, tuned on the training data alone.
+"""The strongest matcher: a Pitman-Yor model of every user, fading with time.
 
 User i meets item x with probability
 
@@ -17,18 +17,15 @@ ln(P_i(h)/p(h)) over twelve slots of the week, both Dirichlet-smoothed, each wit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows, side_by_side, weighted_item_rows
 from entropie.attack.matchers.contract import ItemMatcher, MatcherRates, Pass, Population, Rows, Trained
-from entropie.attack.scoring import attack
-from entropie.data.traces import Traces, cut_runs
+from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.features import row_sums
 
@@ -38,32 +35,17 @@ SLOTS = 12
 RHYTHM_USERS = 20_000
 """Up to so many users the hour alone is matched: it is evidence for every pair, and so costs pairs."""
 
-TUNING_USERS = (50, 1000)
-"""Settings are tuned on so many people at least and at most."""
-
 HOUR_UNITS = 2**24
 """Weights of events are summed over people in whole numbers of 1/HOUR_UNITS: the same sum in any order."""
 
 _ITEM_HOUR_PRIOR = 5.0
 _HOUR_PRIOR = 20.0
 _SIZE_STEPS = 4  # target sizes are rounded to quarters: equal sizes are scored together
-_TUNING_EVENTS = 4
-_TUNING_VALUES = 2**10  # tuning looks at ranks, not at the law
-
-_CHOICES: dict[str, tuple[float, ...]] = {
-    "strength": (1, 3, 10, 30, 100, 300),
-    "discount": (0, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9),
-    "recency": (0, 0.02, 0.05, 0.1, 0.2, 0.4),
-    "fade": (0, 0.02, 0.05, 0.1, 0.2, 0.4),
-    "damping": (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1),
-    "item_hours": (0, 0.5, 1),
-    "rhythm": (0, 0.25, 0.5, 0.75),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of the matcher; the defaults serve where there is too little training data to choose."""
+    """Settings of the matcher; the defaults serve check-ins of cities that they were not chosen on."""
 
     strength: float = 10.0  # lambda
     discount: float = 0.7  # delta
@@ -88,51 +70,28 @@ class Settings:
         return self.item_hours > 0.0 or self.rhythm > 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """What the passes settle: the settings, and the share of everybody's faded events per slot where hours count."""
-
-    settings: Settings
-    hours: NDArray[np.float64] | None = None
-
-
-class Sample(NamedTuple):
-    """People to tune on: those whose training hashes lowest, in that order; where hashes are equal, by number.
-
-    Items are everybody's codes. The hash is of what a person did, so that the numbers of people do not matter.
-    """
-
-    hashes: NDArray[np.uint64]
-    people: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    items: NDArray[np.uint32]
-    times: NDArray[np.int64] | None
-
-
 @dataclass(frozen=True)
 class PitmanYor(ItemMatcher):
     """Match by the Pitman-Yor model.
 
-    settings   chosen from the training data unless given: those under which later training events best single out
-               their user. Of the target events only their usual number is looked at, never whose they are.
+    settings   the defaults unless given, without what cannot be used
+
+    What the one pass over everybody settles is the share of their faded events per slot, where hours count.
     """
 
     name = "pitman_yor"
     counts_items = True
     slots = SLOTS
     rates = MatcherRates(
-        reach=2.51, matched_ns=5.5, pair_ns=50.0, pair_users=RHYTHM_USERS, target_ns=250_000.0, model_ns=1.4e9,
+        reach=2.51, matched_ns=5.5, pair_ns=50.0, pair_users=RHYTHM_USERS, target_ns=250_000.0,
         user_entries=2.0, target_entries=2.0,
     )  # fmt: skip
     settings: Settings | None = None
 
     def next_pass(self, population: Population) -> Pass | None:
-        """Tune on some people first; then sum everybody's hours, where they count."""
-        if self.settings is None and population.settings is None:
-            return Pass(lowest_hashes, merge_samples, tuned_on)
-        tuned = self._tuned(population)
-        if tuned.hours is None and population.timed and tuned.settings.uses_hours:
-            return Pass(self._hour_sums, sum_of, self._with_hours)
+        """Sum everybody's hours, where they count."""
+        if population.settings is None and population.timed and self._chosen(population).uses_hours:
+            return Pass(self._hour_sums, sum_of, lambda sums, _: hour_shares(sums))
         return None
 
     def user_rows(self, train: Traces, population: Population) -> Rows:
@@ -140,8 +99,7 @@ class PitmanYor(ItemMatcher):
 
         Features are the items; where hours speak, then (item, slot), then the slots where the rhythm counts.
         """
-        tuned = self._tuned(population)
-        settings, hours = tuned.settings, tuned.hours
+        settings, hours = self._chosen(population), population.settings
         past = 1.0 / (1.0 + settings.recency * _events_after(train))
         known = weighted_item_rows(train, past)
         weights, penalty = _item_evidence(known, settings, population.holders / max(population.all_holders, 1))
@@ -165,8 +123,7 @@ class PitmanYor(ItemMatcher):
 
     def target_rows(self, target: Traces, population: Population) -> Rows:
         """Rows and sizes of some targets, over the same features as the users' rows."""
-        tuned = self._tuned(population)
-        settings, hours = tuned.settings, tuned.hours
+        settings, hours = self._chosen(population), population.settings
         coming = 1.0 / (1.0 + settings.fade * _events_before(target))
         items = weighted_item_rows(target, coming)
         damped = items.with_weights(items.weights**settings.damping)
@@ -182,18 +139,11 @@ class PitmanYor(ItemMatcher):
         spread = _sums(places, asked.weights, target.users * SLOTS)
         return side_by_side([damped, asked, _dense_rows(spread.reshape(-1, SLOTS))]), sizes
 
-    def _tuned(self, population: Population) -> Tuned:
-        if population.settings is None:
-            assert self.settings is not None
-            return Tuned(self.settings)
-        tuned: Tuned = population.settings
-        return tuned
+    def _chosen(self, population: Population) -> Settings:
+        return first_settings(population.timed, population.users) if self.settings is None else self.settings
 
     def _hour_sums(self, trained: Trained, population: Population) -> NDArray[np.int64]:
-        return hour_sums(trained.train, self._tuned(population).settings.recency)
-
-    def _with_hours(self, sums: NDArray[np.int64], population: Population) -> Tuned:
-        return replace(self._tuned(population), hours=hour_shares(sums))
+        return hour_sums(trained.train, self._chosen(population).recency)
 
 
 def hour_sums(train: Traces, recency: float) -> NDArray[np.int64]:
@@ -209,95 +159,15 @@ def hour_shares(sums: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def first_settings(timed: bool, users: int) -> Settings:
-    """Settings to begin with: hours are left out where there are none, the rhythm where it would cost too much."""
+    """The default settings: hours are left out where there are none, the rhythm where it would cost too much."""
     if not timed:
         return Settings(item_hours=0.0, rhythm=0.0)
     return Settings() if users <= RHYTHM_USERS else Settings(rhythm=0.0)
 
 
-def lowest_hashes(trained: Trained, population: Population) -> Sample:
-    """The people to tune on among those of a block."""
-    able, hashes = tuning_hashes(trained.train, trained.codes)
-    lowest = np.lexsort((trained.people[able], hashes))[: TUNING_USERS[1]]
-    mine = trained.train.take(able[lowest])
-    people = trained.people[able[lowest]]
-    return Sample(hashes[lowest], people, mine.offsets, trained.codes[mine.items], mine.times)
-
-
-def merge_samples(parts: Sequence[Sample]) -> Sample:
-    """The people to tune on among those of several blocks."""
-    if len(parts) == 1:
-        return parts[0]
-    hashes, people = (np.concatenate(column) for column in zip(*(part[:2] for part in parts), strict=True))
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    items = np.concatenate([part.items for part in parts])
-    times = None if parts[0].times is None else np.concatenate([part.times for part in parts if part.times is not None])
-    order = np.lexsort((people, hashes))[: TUNING_USERS[1]]
-    lowest = Traces(offsets, items, 2**32, times).take(order)
-    return Sample(hashes[order], people[order], lowest.offsets, lowest.items, lowest.times)
-
-
-def tuned_on(sample: Sample, population: Population) -> Tuned:
-    """The settings that serve the sample best."""
-    codes, items = np.unique(sample.items, return_inverse=True)
-    traces = Traces(sample.offsets, items.astype(np.uint32), codes.size, sample.times)
-    return Tuned(tune(traces, population.target_length, first_settings(population.timed, population.users)))
-
-
 def sum_of(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Sums of several blocks, slot by slot."""
     return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
-
-
-def tuning_hashes(train: Traces, item_codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Rows with enough events to tune on, and a hash of what each did, so that their numbers do not matter.
-
-    `item_codes` are everybody's codes of the items in these traces.
-    """
-    words = item_codes.astype(np.uint64)[train.items] * np.uint64(0x9E3779B97F4A7C15)
-    words += (_events_before(train).astype(np.uint64) + np.uint64(1)) * np.uint64(0xC2B2AE3D27D4EB4F)
-    words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    running = np.concatenate((np.zeros(1, np.uint64), np.cumsum(words ^ (words >> np.uint64(32)))))
-    content = running[train.offsets[1:]] - running[train.offsets[:-1]]
-    able = np.flatnonzero(np.diff(train.offsets) >= _TUNING_EVENTS)
-    return able, content[able]
-
-
-def tune(sample: Traces, usual: int, first: Settings) -> Settings:
-    """Tune on the training of the chosen people, from `first` on; `usual` is how long targets usually are.
-
-    The training of each is split in halves; the second halves, no longer than targets usually are, stand for the
-    targets. One setting at a time moves along its choices while the mean log rank of the right user clearly falls.
-    Items may be numbered in any way that keeps their order.
-    """
-    settings = first
-    if sample.users < TUNING_USERS[0]:
-        return settings
-    earlier, later = _halves(sample, usual)
-    current = _log_ranks(earlier, later, settings)
-    for name, choices in _CHOICES.items():
-        if getattr(settings, name) == 0.0 and name in ("item_hours", "rhythm"):
-            continue
-        for direction in (1, -1):
-            place = choices.index(getattr(settings, name)) + direction
-            moved = False
-            while 0 <= place < len(choices):
-                trial = replace(settings, **{name: choices[place]})
-                ranks = _log_ranks(earlier, later, trial)
-                if not _clearly_lower(ranks, current):
-                    break
-                settings, current, moved = trial, ranks, True
-                place += direction
-            if moved:
-                break
-    return settings
-
-
-def _clearly_lower(ranks: NDArray[np.float64], current: NDArray[np.float64]) -> bool:
-    """Tell whether the mean falls by more than its standard error: chance alone should move no setting."""
-    fall = current - ranks
-    return math.fsum(fall) > math.sqrt(math.fsum((fall - math.fsum(fall) / fall.size) ** 2))
 
 
 def _item_evidence(
@@ -356,16 +226,3 @@ def _events_before(traces: Traces) -> NDArray[np.float64]:
 def _events_after(traces: Traces) -> NDArray[np.float64]:
     ends = np.repeat(traces.offsets[1:], np.diff(traces.offsets))
     return (ends - 1 - np.arange(traces.events)).astype(np.float64)
-
-
-def _halves(traces: Traces, longest: int) -> tuple[Traces, Traces]:
-    counts = np.diff(traces.offsets)
-    first = (counts + 1) // 2
-    later = np.minimum(counts - first, longest)
-    return cut_runs(traces, traces.offsets[:-1], first), cut_runs(traces, traces.offsets[:-1] + first, later)
-
-
-def _log_ranks(train: Traces, target: Traces, settings: Settings) -> NDArray[np.float64]:
-    outcome = attack(PitmanYor(settings)(train, target), candidates=1, max_values=_TUNING_VALUES)
-    ranks: NDArray[np.float64] = np.log((outcome.rank_low + outcome.rank_high) / 2)
-    return ranks

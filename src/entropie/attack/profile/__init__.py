@@ -8,8 +8,9 @@ evidence    what speaks for each of them
 fusion      how much each kind of evidence counts, learned on the training
 joint       what the crowd of targets adds, up to one-to-one matching
 attack      the way from end to end
+rows        what it achieves, once it is known whose the targets are
 """
 
-from entropie.attack.profile.attack import ProfileAttack, credit, profile_attack
+from entropie.attack.profile.attack import ProfileAttack, profile_attack
 
-__all__ = ["ProfileAttack", "credit", "profile_attack"]
+__all__ = ["ProfileAttack", "profile_attack"]

@@ -3,7 +3,7 @@
     training --cut in two--> quarters --candidates, evidence--> weights, temperature
     training, targets --candidates, evidence x weights--> plain --crowd--> --joint-->
 
-Nothing here knows whose a target is: the owners enter in `credit`, which measures.
+Nothing here knows whose a target is: the owners enter in `rows`, which measures.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ LEARNERS = 4000
 REPEATING = 0.5
 """Where a smaller share of people has an item in both quarters, candidates need not share an item with the target."""
 
-_TIE = 1e-9
+TIE = 1e-9
+"""Scores that differ by less are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,28 +79,33 @@ def profile_attack(
     item_categories: NDArray[np.int64] | None = None,
     *,
     attacked: NDArray[np.int64] | None = None,
+    contained: bool = False,
     threads: int | None = None,
 ) -> ProfileAttack:
     """Learn on the training, attack the targets of the people `attacked`, or all, who are the crowd then.
 
-    `item_categories` has the category of every item, 0 and up.
+    `item_categories` has the category of every item, 0 and up; `contained` says that the training is among the
+    target's events, as under the rule history.
     """
     check_same_people(train, target)
     workers = core_count(threads)
-    lesson = learn(train, item_categories, threads=workers)
+    lesson = learn(train, item_categories, contained=contained, threads=workers)
     plain = name_targets(train, target, lesson, item_categories, rows=attacked, threads=workers)
     crowd = crowd_scores(plain, train.users, lesson.temperature)
     joint = joint_scores(plain, train.users, lesson.temperature)
     return ProfileAttack(lesson, plain, crowd, joint)
 
 
-def learn(train: Traces, item_categories: NDArray[np.int64] | None = None, *, threads: int = 1) -> Lesson:
-    """Learn from people whose training can be cut in two: the earlier part is known, the later one attacked."""
+def learn(
+    train: Traces, item_categories: NDArray[np.int64] | None = None, *, contained: bool = False, threads: int = 1
+) -> Lesson:
+    """Learn from people whose training can be cut in two: the earlier part is known, the later one attacked, or all."""
     lengths = np.diff(train.offsets)
     able = train.take(np.flatnonzero(lengths >= 2))
     if able.users < 2:
         return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True)
     earlier, later = halves(able)
+    later = able if contained else later
     everybody = everybody_of(earlier, later, item_categories)
     rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
     scene = scene_of(earlier, later, everybody, rows)
@@ -151,15 +157,6 @@ def everybody_of(train: Traces, target: Traces, item_categories: NDArray[np.int6
     known = (known_tally(some, timed) for some in in_blocks(train))
     asked = (asked_tally(some) for some in in_blocks(target))
     return everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories)
-
-
-def credit(found: Candidates, owners: NDArray[np.int64]) -> NDArray[np.float64]:
-    """1/s per target whose owner is among its s best, which are tied; else 0."""
-    if found.scores.shape[1] == 0:
-        return np.zeros(owners.size)
-    best = (found.scores >= found.scores.max(axis=1, keepdims=True) - _TIE) & (found.people != NOBODY)
-    right = (best & (found.people == owners[:, None])).any(axis=1)
-    return np.where(right, 1.0 / np.maximum(best.sum(axis=1), 1), 0.0)
 
 
 def halves(traces: Traces) -> tuple[Traces, Traces]:

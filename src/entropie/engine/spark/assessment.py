@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from entropie.attack.scoring import needs_atoms
@@ -48,7 +48,7 @@ def assess_on_spark(request: Request) -> Findings:
             if not people.counted.people:
                 raise nobody_to_attack(people.users)
             with shuffling(session, people.partitions):
-                return _assessed(SparkEngine(session, people, request), begun)
+                return _assessed(SparkEngine(session, people, replace(request, split=people.rule)), begun)
         finally:
             people.release()
 
@@ -116,7 +116,7 @@ class _Blocks:
         """Run attacks of the plan together."""
         engine, rule, run = self.engine, self.engine.request.split, self.engine.request.run
         needed = [(spec.matcher, spec.training) for spec in specs]
-        with watched(engine.spark, run.progress, "tuning"):
+        with watched(engine.spark, run.progress, "learning"):
             known = populations(self.boxes, rule, self.items, engine.people, needed)
         return attack_blocks(self.boxes, Job(plan, rule, tuple(specs), known, run.seed, run.replicates), run.progress)
 
@@ -124,8 +124,8 @@ class _Blocks:
 def nobody_to_attack(users: int) -> InvalidInput:
     """As one machine says it."""
     return InvalidInput(
-        f"None of {users} users has events both to learn from and to attack; "
-        "two events per user are needed to split a trace into halves."
+        f"None of {users} users has events both to learn from and to attack; two events per user are "
+        "needed to split a trace."
     )
 
 
@@ -143,6 +143,8 @@ def _assessed(engine: SparkEngine, begun: float) -> Findings:
         users=facts.people,
         items=int(popularity[1].sum()),
         events=facts.events,
+        rule=request.split,
+        attackers=(),
         item_bits=found,
         null_bits=by_chance.bits,
         item_name=names.__getitem__,

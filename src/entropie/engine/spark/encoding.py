@@ -20,9 +20,20 @@ from entropie.data.filter import nobody_active
 from entropie.data.prepare import check_items
 from entropie.data.rejects import Rejects
 from entropie.data.rules import settle
+from entropie.data.split import Days, is_open, untimed
 from entropie.data.times import TickFacts, ticks_per_second
 from entropie.engine.spark.boxes import gathered, mapped, received
-from entropie.engine.spark.ids import Asking, Chosen, Order, RangeFacts, Ranking, hashes_in, named, some_ids
+from entropie.engine.spark.ids import (
+    Asking,
+    Chosen,
+    DayCounting,
+    Order,
+    RangeFacts,
+    Ranking,
+    hashes_in,
+    named,
+    some_ids,
+)
 from entropie.engine.spark.people import (
     ACCOUNT,
     DIGEST,
@@ -43,7 +54,7 @@ from entropie.engine.spark.reading import Account, Rows, open_rows
 from entropie.engine.spark.session import failures
 from entropie.engine.spark.statistics import Facts
 from entropie.errors import InvalidInput
-from entropie.request import People, Request
+from entropie.request import People, Request, SplitRule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,6 +75,7 @@ class Ingested:
     timed         whether seconds are known
     partitions    how many partitions `people` has
     facts         what was read and left out, as in assessment.json
+    rule          how traces are split, with what the data decided
     """
 
     people: DataFrame
@@ -76,6 +88,7 @@ class Ingested:
     timed: bool
     partitions: int
     facts: dict[str, Any]
+    rule: SplitRule
     kept: Kept
 
     def names(self, codes: Sequence[int]) -> dict[int, str]:
@@ -128,6 +141,11 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         targets = request.attackers.attacked(active)
         last = _last(homes, facts, wanted, targets, users) if targets < active else None
         chosen = Chosen(wanted.min_events, last)
+        rule = request.split
+        if is_open(rule):
+            rule = (
+                untimed(rule) if per_second is None else _settled_by_days(homes, DayCounting(chosen, per_second), rule)
+            )
         asked = mapped(homes, Asking(chosen, users, items))
         ranked = kept.keep(mapped(gathered(asked, users.ranges + items.ranges), Ranking(users, items)))
         ranges: list[RangeFacts] = [part for (part,) in _told(ranked, FACTS)[FACTS]]
@@ -136,7 +154,7 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         coding = Coding(people, events, codes, blocks, events[-1], per_second)
         answered = homes.where(f"side = {TRACES}").unionByName(ranked.where(f"side in ({USERS}, {ITEMS})"))
         coded = mapped(gathered(answered, rows.homes), coding)
-        gathering = Gathering(per_second, request.split, people[-1])
+        gathering = Gathering(per_second, rule, people[-1])
         everybody = kept.keep(mapped(gathered(coded, blocks), gathering))
         parts = [box.arrays for box in received(everybody.where(f"side = {FACTS}"))]  # then what it is made of can go
     finally:
@@ -169,8 +187,15 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         timed=per_second is not None,
         partitions=blocks,
         facts=input_facts,
+        rule=rule,
         kept=kept,
     )
+
+
+def _settled_by_days(homes: DataFrame, counting: DayCounting, rule: SplitRule) -> SplitRule:
+    """The rule with its date, from the days of everybody who stays."""
+    counted = _told(mapped(homes, counting), FACTS)[FACTS]
+    return Days.merged([days for (days,) in counted]).settled(rule)
 
 
 def _told(boxes: DataFrame, *sides: int) -> dict[int, list[Any]]:

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.arrow import from_numpy, values_of
+from entropie.data.split import Days
+from entropie.data.traces import Traces
 from entropie.engine.spark.blocks import grouped
 from entropie.engine.spark.boxes import Box, opened
 from entropie.engine.spark.people import FACTS, HASH_BITS, IDS, ITEMS, NAMES, TRACES, USERS, distinct
@@ -85,6 +87,22 @@ class Chosen:
         chosen: NDArray[np.bool_] = hashes <= limit
         chosen[equal[np.array(later, np.bool_)]] = False
         return chosen
+
+
+@dataclass(frozen=True)
+class DayCounting:
+    """A task: the days of the people who stay of a home, by which a date to split at is chosen."""
+
+    chosen: Chosen
+    per_second: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Box]:
+        """Count one home."""
+        home, _, traces = _home(batches)
+        for box in traces:
+            offsets, items, ticks, _ = box.arrays
+            people = Traces(offsets, items, 2**32, ticks // self.per_second)
+            yield Box(home, FACTS, box.part, (Days.of(people.take(self.chosen.active(np.diff(offsets)))),))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import item_counts
 from entropie.attack.matchers import Pass, Population, Trained, matcher
-from entropie.attack.matchers.contract import usual_length
 from entropie.engine.spark.blocks import (
     Block,
     People,
@@ -205,9 +204,9 @@ def begun(
 ) -> Populations:
     """What is known before any pass."""
     none = np.empty(0, np.int64)
-    people, usual = counts.people, usual_length(*counts.target)
+    people = counts.people
     known = {
-        model: Population(people, timed, usual, none, none, holders[model[1]], events[model[1]])
+        model: Population(people, timed, none, none, holders[model[1]], events[model[1]])
         for model in dict.fromkeys(wanted)
     }
     return Populations(known)
@@ -221,7 +220,7 @@ def _part_boxes(
     if block is None:
         return
     for place, model in enumerate(asking):
-        trained = Trained(block.training(model[1]), block.codes, block.people)
+        trained = Trained(block.training(model[1]), block.codes)
         part = populations.next_pass(model).part(trained, populations.of(model, block))
         yield Box(place, 0, int(block.people[0]), (part,))
 

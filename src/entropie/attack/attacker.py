@@ -1,0 +1,185 @@
+"""The contract of attackers by what they know: what they are given, what they achieve, how it is told.
+
+A runner takes a `Release` and a request and gives rows, one per attacker (and per number of points and resolution).
+What a row tells follows from a `Naming`: how surely each target was named, and how clear the match looked to the
+attacker. Names in no row, numbers of people only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.measured import Attack
+from entropie.data.split import Split
+from entropie.data.traces import Traces
+from entropie.measures.exposure import Tail, tail_of
+from entropie.measures.identification import GUESSES, GuessError, top_k_errors
+from entropie.measures.intervals import Interval, share_interval
+from entropie.request import Request
+
+FAILED_LEVEL = 0.999
+"""How sure it must be that an attacker does worse than guessing before its model is called failed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """What attackers are run on.
+
+    released         whole traces of everybody, those with few events too; items are coded as read
+    split            what is known earlier and what is attacked, of the people who have both; items coded anew
+    item_categories  category of each item of the split, 0 and up; None where none was named
+    contained        whether the known events are among the attacked ones (rule history, maximum knowledge)
+    knows            what the attacker of earlier behaviour knows, in a few words
+    attacked         who of the released is attacked, among everybody; all unless given
+    """
+
+    released: Traces
+    split: Split
+    item_categories: NDArray[np.int64] | None = None
+    contained: bool = False
+    knows: str = "earlier events"
+    attacked: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Naming:
+    """What one attacker achieved, one entry per target.
+
+    credit      chance that the person is named rightly: ties shared, mean over draws
+    clarity     how far the best candidate stands ahead, which the attacker sees without knowing the truth
+    rank_low    strangers who are strictly better; one column per draw where there are several
+    rank_high   strangers who are not worse; where the list ends before the person, all that may stand before
+    unique      share of draws in which the person is the only candidate
+    """
+
+    credit: NDArray[np.float64]
+    clarity: NDArray[np.float64]
+    rank_low: NDArray[np.int64] | None = None
+    rank_high: NDArray[np.int64] | None = None
+    unique: NDArray[np.float64] | None = None
+
+    @property
+    def reidentified(self) -> Interval:
+        """Share of targets named rightly."""
+        return _share(self.credit)
+
+    def within(self, guesses: Sequence[int], people: int) -> tuple[GuessError, ...]:
+        """Error within so many guesses; nothing where ranks are not known."""
+        if self.rank_low is None or self.rank_high is None:
+            return ()
+        low, high = self.rank_low.ravel() + 1, self.rank_high.ravel() + 1
+        return top_k_errors(low, high, people, guesses=guesses, independent=self.credit.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttackerRow:
+    """One attacker and what it came to; `naming` is None where an engine kept the numbers only.
+
+    failed   its error is significantly above that of guessing: the model is wrong, and says nothing of safety
+    """
+
+    attacker: str
+    knows: str
+    people: int
+    targets: int
+    reidentified: Interval
+    control: Interval | None
+    top_k: tuple[GuessError, ...]
+    tail: tuple[Tail, ...]
+    failed: bool
+    points: int | None = None
+    time_resolution: str | None = None
+    item_resolution: str | None = None
+    matcher: str | None = None
+    unicity: Interval | None = None
+    in_scope: bool = True
+    seconds: float = 0.0
+    naming: Naming | None = None
+
+    @classmethod
+    def of(
+        cls, attacker: str, knows: str, people: int, naming: Naming, control: Naming | None = None, **told: Any
+    ) -> AttackerRow:
+        """The row of a naming; `told` are the remaining fields."""
+        return cls(
+            attacker=attacker,
+            knows=knows,
+            people=people,
+            targets=naming.credit.size,
+            reidentified=naming.reidentified,
+            control=None if control is None else control.reidentified,
+            top_k=naming.within(GUESSES, people),
+            tail=tail_of(naming.credit, naming.clarity),
+            failed=_failed(naming.within((most_guesses(people),), people), people, naming.credit.size),
+            unicity=None if naming.unique is None else _share(naming.unique),
+            naming=naming,
+            **told,
+        )
+
+    @classmethod
+    def of_attack(cls, attack: Attack, knows: str) -> AttackerRow:
+        """The row of a matcher's attack on everybody's earlier behaviour."""
+        measures, control = attack.measures, attack.null
+        assert measures.identification_error is not None
+        few = [guess for guess in measures.top_k if guess.k <= most_guesses(measures.users)]
+        return cls(
+            attacker="profile",
+            knows=knows,
+            people=measures.users,
+            targets=measures.targets,
+            reidentified=measures.identification_error.complement,
+            control=_complement(None if control is None else control.identification_error),
+            top_k=measures.top_k,
+            tail=measures.tail,
+            failed=_failed(few[-1:], measures.users, measures.targets),
+            matcher=attack.matcher,
+            seconds=attack.seconds,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, keys as in assessment.json."""
+        return {
+            "attacker": self.attacker,
+            "knows": self.knows,
+            "points": self.points,
+            "time_resolution": self.time_resolution,
+            "item_resolution": self.item_resolution,
+            "matcher": self.matcher,
+            "people": self.people,
+            "targets": self.targets,
+            "reidentified": self.reidentified.to_json(),
+            "unicity": None if self.unicity is None else self.unicity.to_json(),
+            "control": None if self.control is None else self.control.to_json(),
+            "top_k": [{"k": guess.k, "error": guess.error} for guess in self.top_k],
+            "tail": [group.to_json() for group in self.tail],
+            "failed": self.failed,
+            "in_scope": self.in_scope,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+Runner = Callable[[Release, Request], Iterable[AttackerRow]]
+"""What an attacker is: rows from a release, none where it does not apply. Pure: same release and request, same rows."""
+
+
+def most_guesses(people: int) -> int:
+    """Names allowed where a model is held against guessing: a fifth of the people, 100 at most."""
+    return max(1, min(100, people // 5))
+
+
+def _failed(guesses: Sequence[GuessError], people: int, targets: int) -> bool:
+    """Whether the right person is among so many names significantly less often than by guessing."""
+    return any(share_interval(1.0 - one.error, targets, FAILED_LEVEL).high < one.k / people for one in guesses)
+
+
+def _share(credit: NDArray[np.float64]) -> Interval:
+    return share_interval(float(credit.mean()), credit.size)
+
+
+def _complement(error: Interval | None) -> Interval | None:
+    return None if error is None else error.complement

@@ -1,0 +1,38 @@
+"""The attackers by what they know, where they are found by name, and who of them is judged.
+
+An attacker is one file with a runner (`entropie.attack.attacker.Runner`) and one line here. A runner may give rows of
+several attackers, as that of profiles does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from entropie.attack.attacker import AttackerRow, Release, Runner
+from entropie.attack.points import JUDGED_POINTS, point_rows
+from entropie.attack.profile.rows import profile_rows
+from entropie.request import ATTACKERS, Request
+
+RUNNERS: Mapping[str, Runner] = MappingProxyType({"points": point_rows, "profile": profile_rows})
+
+
+def attacker_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
+    """Run every attacker; those that do not apply give no row."""
+    for run in RUNNERS.values():
+        yield from run(release, request)
+
+
+def scoped(rows: list[AttackerRow], request: Request) -> tuple[AttackerRow, ...]:
+    """Say of each row whether it is judged: by name, and of points the number and resolution of the convention."""
+    names = request.attackers.scope or ATTACKERS
+    finest = next((row.time_resolution for row in rows if row.attacker == "points"), None)
+    return tuple(
+        replace(
+            row,
+            in_scope=row.attacker in names
+            and (row.points is None or (row.points == JUDGED_POINTS and row.time_resolution == finest)),
+        )
+        for row in rows
+    )

@@ -1,0 +1,82 @@
+"""The profile attacker as rows: each target by itself, against the crowd of all targets, one-to-one."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.attacker import AttackerRow, Naming, Release
+from entropie.attack.chance import exchanged_targets
+from entropie.attack.profile.attack import TIE, profile_attack
+from entropie.attack.profile.candidates import Candidates
+from entropie.kernels.profile_records import NOBODY
+from entropie.request import Request
+
+MATCHER = "fused"
+"""What the rows call the way that traces are compared: all evidence, weighed by what the training teaches."""
+
+_KNOWS = {"profile": "", "crowd": ", and all released traces", "joint": ", all traces matched one-to-one"}
+
+
+def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
+    """Rows of the attackers who know people's earlier behaviour: `profile`, `crowd` and `joint`.
+
+    Whose a target is enters here and nowhere before; with the owners shuffled it is the control.
+    """
+    split, run, users = release.split, request.run, release.split.train.users
+    rows = np.arange(users) if split.attacked is None else split.attacked
+    owners, shuffled = np.arange(users), np.empty(users, np.int64)
+    shuffled[exchanged_targets(split, run.seed)] = owners
+    run.progress("attacking: earlier behaviour", 0.0)
+    begun = clock.perf_counter()
+    for name, lists in _lists(release, request):
+        control = naming_of(lists, shuffled[rows], users) if request.attackers.control else None
+        naming = naming_of(lists, owners[rows], users)
+        seconds, begun = clock.perf_counter() - begun, clock.perf_counter()
+        yield AttackerRow.of(
+            name, f"{release.knows}{_KNOWS[name]}", users, naming, control, matcher=MATCHER, seconds=seconds
+        )
+
+
+def _lists(release: Release, request: Request) -> Iterator[tuple[str, Candidates]]:
+    """Candidates of the people attacked, by each attacker."""
+    split = release.split
+    found = profile_attack(
+        split.train,
+        split.target,
+        release.item_categories,
+        attacked=split.attacked,
+        contained=release.contained,
+        threads=request.run.threads,
+    )
+    yield from (("profile", found.plain), ("crowd", found.crowd), ("joint", found.joint))
+
+
+def naming_of(found: Candidates, owners: NDArray[np.int64], users: int) -> Naming:
+    """What naming the best candidate of every target achieves, if target t is of person owners[t].
+
+    Where nobody comes into question the attacker guesses.
+    """
+    there = found.people != NOBODY
+    listed = there.sum(axis=1)
+    own = np.where((found.people == owners[:, None]) & there, found.scores, -np.inf).max(axis=1, initial=-np.inf)
+    inside = np.isfinite(own)
+    better = ((found.scores > own[:, None] + TIE) & there).sum(axis=1)
+    not_worse = ((found.scores >= own[:, None] - TIE) & there).sum(axis=1) - 1
+    low, high = np.where(inside, better, listed), np.where(inside, not_worse, users - 1)
+    credit = np.where(inside & (low == 0), 1.0 / (high + 1.0), np.where(listed == 0, 1.0 / users, 0.0))
+    return Naming(credit, _clarity(found), np.minimum(low, users - 1), high)
+
+
+def _clarity(found: Candidates) -> NDArray[np.float64]:
+    """How far the best stands ahead of the second; who stands alone is clearer than all others."""
+    if found.scores.shape[1] < 2:
+        return np.where(np.isfinite(found.scores).any(axis=1), 1.0, -1.0)
+    second, best = np.partition(found.scores, -2, axis=1)[:, -2:].T
+    with np.errstate(invalid="ignore"):
+        ahead = np.where(np.isfinite(best), best - second, -1.0)
+    widest = float(ahead[np.isfinite(ahead)].max(initial=0.0))
+    return np.where(np.isfinite(ahead), ahead, widest + 1.0)
