@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from entropie.attack.measured import Attack
 from entropie.data.split import Split
 from entropie.data.traces import Traces
+from entropie.measures.best import level_among
 from entropie.measures.exposure import Tail, tail_of
 from entropie.measures.identification import GUESSES, GuessError, top_k_errors
 from entropie.measures.intervals import Interval, share_interval
@@ -24,6 +25,8 @@ from entropie.request import Request
 
 FAILED_LEVEL = 0.999
 """How sure it must be that an attacker does worse than guessing before its model is called failed."""
+
+LISTED = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +118,7 @@ class AttackerRow:
             control=None if control is None else control.reidentified,
             top_k=naming.within(GUESSES, people),
             tail=tail_of(naming.credit, naming.clarity),
-            failed=_failed(naming.within((most_guesses(people),), people), people, naming.credit.size),
+            failed=worse_than_guessing(naming.within(GUESSES, people), people, naming.credit.size),
             unicity=None if naming.unique is None else _share(naming.unique),
             naming=naming,
             **told,
@@ -126,7 +129,6 @@ class AttackerRow:
         """The row of a matcher's attack on everybody's earlier behaviour."""
         measures, control = attack.measures, attack.null
         assert measures.identification_error is not None
-        few = [guess for guess in measures.top_k if guess.k <= most_guesses(measures.users)]
         return cls(
             attacker="profile",
             knows=knows,
@@ -136,7 +138,7 @@ class AttackerRow:
             control=_complement(None if control is None else control.identification_error),
             top_k=measures.top_k,
             tail=measures.tail,
-            failed=_failed(few[-1:], measures.users, measures.targets),
+            failed=worse_than_guessing(measures.top_k, measures.users, measures.targets),
             matcher=attack.matcher,
             seconds=attack.seconds,
         )
@@ -167,14 +169,15 @@ Runner = Callable[[Release, Request], Iterable[AttackerRow]]
 """What an attacker is: rows from a release, none where it does not apply. Pure: same release and request, same rows."""
 
 
-def most_guesses(people: int) -> int:
-    """Names allowed where a model is held against guessing: a fifth of the people, 100 at most."""
-    return max(1, min(100, people // 5))
+def worse_than_guessing(guesses: Sequence[GuessError], people: int, targets: int) -> bool:
+    """Whether the right person is among some number of names significantly less often than by guessing.
 
-
-def _failed(guesses: Sequence[GuessError], people: int, targets: int) -> bool:
-    """Whether the right person is among so many names significantly less often than by guessing."""
-    return any(share_interval(1.0 - one.error, targets, FAILED_LEVEL).high < one.k / people for one in guesses)
+    One name is too few to tell: of n people guessing names one. Lists are not looked at beyond `LISTED` names, which
+    every attacker keeps.
+    """
+    looked_at = [one for one in guesses if one.k <= LISTED]
+    level = level_among(len(looked_at), FAILED_LEVEL)
+    return any(share_interval(1.0 - one.error, targets, level).high < one.k / people for one in looked_at)
 
 
 def _share(credit: NDArray[np.float64]) -> Interval:

@@ -193,6 +193,11 @@ def _cautions(result: Assessment) -> list[str]:
         lines.append(
             "Only earlier behaviour was tried, target by target: a cluster runs neither known events nor 1:1 matching."
         )
+    failed = sorted({NAMES[row.attacker] for row in result.attackers if row.failed and row.matcher == "fused"})
+    if failed:
+        lines.append(
+            f"Worse than guessing: {', '.join(failed)}. The model does not fit these data, which is no sign of safety."
+        )
     if result.users < _FEW_PEOPLE:
         lines.append(f"With {result.users} people these numbers say little about any other people.")
     return lines
