@@ -189,8 +189,9 @@ def findings_of(prepared: Prepared, request: Request, begun: float | None = None
     run, split, rule = request.run, prepared.split, prepared.rule
     engine = LocalEngine.of(split, run)
     outcome = engine.execute(plan_of(request, Counts.of(split)))
-    contained = rule.rule == "history" or rule.knowledge == "maximum"
-    release = Release(prepared.released, split, prepared.categories, contained, knows(rule), prepared.attacked)
+    release = Release.of(
+        prepared.released, split, rule, item_categories=prepared.categories, attacked=prepared.attacked
+    )
     kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
     traces = prepared.traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from entropie.engine.spark import encoding, frequencies, plans
+from entropie.engine.spark import attackers, encoding, frequencies, plans
 
 
 class Frame:
@@ -121,7 +121,7 @@ class Session:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Session:
     pytest.importorskip("pyspark")
-    for module in (encoding, frequencies):
+    for module in (attackers, encoding, frequencies):
         monkeypatch.setattr(module, "gathered", gathered)
     monkeypatch.setattr(plans, "_severed", lambda frame: frame)
     return Session()

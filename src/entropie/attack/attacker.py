@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.measured import Attack
-from entropie.data.split import Split
+from entropie.data.split import Split, knows
 from entropie.data.traces import Traces
 from entropie.measures.best import level_among
 from entropie.measures.exposure import Tail, tail_of
 from entropie.measures.identification import GUESSES, GuessError, top_k_errors
 from entropie.measures.intervals import Interval, share_interval
-from entropie.request import Request
+from entropie.request import Request, SplitRule
 
 FAILED_LEVEL = 0.999
 """How sure it must be that an attacker does worse than guessing before its model is called failed."""
@@ -47,6 +47,20 @@ class Release:
     contained: bool = False
     knows: str = "earlier events"
     attacked: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        released: Traces,
+        split: Split,
+        rule: SplitRule,
+        *,
+        item_categories: NDArray[np.int64] | None = None,
+        attacked: NDArray[np.int64] | None = None,
+    ) -> Release:
+        """A release whose traces were split by a rule."""
+        contained = rule.rule == "history" or rule.knowledge == "maximum"
+        return cls(released, split, item_categories, contained, knows(rule), attacked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

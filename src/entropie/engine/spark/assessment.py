@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from entropie.attack.attacker import AttackerRow
 from entropie.attack.scoring import needs_atoms
+from entropie.engine.spark.attackers import attacker_rows, fits_a_task
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.exchange import exchange_boxes
@@ -25,7 +27,7 @@ from entropie.findings import Findings, put_together
 from entropie.plan.attacks import AttackSpec
 from entropie.plan.execution import Attacked, Outcome, executed
 from entropie.plan.plan import Plan, plan_of, workers_of
-from entropie.request import Request
+from entropie.request import Limits, People, Request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,8 +49,9 @@ def assess_on_spark(request: Request) -> Findings:
         try:
             if not people.counted.people:
                 raise nobody_to_attack(people.users)
+            fits = fits_a_task(people, request)
             with shuffling(session, people.partitions):
-                return _assessed(SparkEngine(session, people, replace(request, split=people.rule)), begun)
+                return _assessed(SparkEngine(session, people, replace(request, split=people.rule)), begun, fits)
         finally:
             people.release()
 
@@ -129,7 +132,19 @@ def nobody_to_attack(users: int) -> InvalidInput:
     )
 
 
-def _assessed(engine: SparkEngine, begun: float) -> Findings:
+def _rows(engine: SparkEngine) -> tuple[AttackerRow, ...]:
+    """The attackers by what they know; who has few events is read once more, where there is anybody."""
+    people, request = engine.people, engine.request
+    if not people.facts["dropped_users"]:
+        return attacker_rows(people, people, request)
+    everybody = ingest(engine.spark, replace(request, people=People(0), verdict=Limits()))
+    try:
+        return attacker_rows(people, everybody, request)
+    finally:
+        everybody.release()
+
+
+def _assessed(engine: SparkEngine, begun: float, with_attackers: bool) -> Findings:
     request, spark, people, ranges = engine.request, engine.spark, engine.people, engine.people.partitions
     facts, run = people.counted, request.run
     outcome = engine.execute(engine.plan())
@@ -137,6 +152,8 @@ def _assessed(engine: SparkEngine, begun: float) -> Findings:
         found, popularity = identifying(attacked_pairs(people.people, request.split, ranges), facts, ranges)
         by_chance, _ = identifying(dealt_pairs(spark, facts, popularity, run.seed, ranges), facts, ranges)
         names = people.names([shown.code for shown in found.shown])
+    with watched(spark, run.progress, "attacking: known events, earlier behaviour"):
+        rows = _rows(engine) if with_attackers else ()
     attacked = AttackedPeople(
         input=people.facts,
         dropped_users=facts.dropped,
@@ -144,7 +161,7 @@ def _assessed(engine: SparkEngine, begun: float) -> Findings:
         items=int(popularity[1].sum()),
         events=facts.events,
         rule=request.split,
-        attackers=(),
+        attackers=rows,
         item_bits=found,
         null_bits=by_chance.bits,
         item_name=names.__getitem__,

@@ -1,0 +1,97 @@
+"""The attackers by what they know, on Spark: the runners of one machine, each in a task that holds everybody's traces.
+
+    people assessed, everybody released --addressed--> one partition per runner --runner--> rows
+
+A runner draws, orders and matches people against all others, so that its task needs room for all of them; where
+`--memory` says that there is none, this is said before anything is attacked. Matchers are attacked block by block (see
+`grid`) and need no such room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from entropie.attack.attacker import AttackerRow, Release
+from entropie.attack.attackers import RUNNERS
+from entropie.data.split import split_traces
+from entropie.data.traces import Traces
+from entropie.engine.spark.blocks import joined
+from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
+from entropie.engine.spark.encoding import Ingested
+from entropie.errors import InvalidInput, option
+from entropie.plan.grid import TASK_MEMORY
+from entropie.request import Request, Run, Source
+
+EVENT_BYTES = 120
+"""Room that a task needs for an event: traces as they arrive and put together, split, and profiles of them."""
+
+_ASSESSED, _RELEASED = range(2)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsJob:
+    """What the tasks share: the request without its events, and how many items there are on either side."""
+
+    request: Request
+    items: tuple[int, int]
+
+
+def fits_a_task(people: Ingested, request: Request) -> bool:
+    """Whether one task has room for everybody; refused where it has not and attackers that need it are in scope.
+
+    Only those who asked for the attacker of earlier behaviour alone do without: matchers stand for it.
+    """
+    needed = EVENT_BYTES * people.facts["events"]
+    memory = TASK_MEMORY if request.run.memory is None else request.run.memory
+    if needed <= memory:
+        return True
+    if request.attackers.scope == ("profile",):
+        return False
+    raise InvalidInput(
+        f"Attackers who hold known events or all traces need {needed / 1e9:.1f} GB in one task, which may fill "
+        f"{memory / 1e9:.1f} GB; raise {option('memory')}, or leave them out with {option('scope')} profile."
+    )
+
+
+def attacker_rows(people: Ingested, everybody: Ingested, request: Request) -> tuple[AttackerRow, ...]:
+    """The rows of every runner, as one machine has them; arrays with an entry per person stay in the tasks."""
+    plain = replace(request, source=Source(), run=Run(seed=request.run.seed, threads=1))
+    job = RowsJob(plain, (people.domain_size, everybody.domain_size))
+    sides = ((_ASSESSED, people), (_RELEASED, everybody))
+    sent = [mapped(those.people, _addressed, side=side, runners=len(RUNNERS)) for side, those in sides]
+    made = mapped(gathered(sent[0].unionByName(sent[1]), len(RUNNERS)), _rows, job=job)
+    return tuple(row for box in received(made) for row in box.arrays[0])
+
+
+def _addressed(batches: Iterable[pa.RecordBatch], *, side: int, runners: int) -> Iterator[Box]:
+    """People to the task of every runner."""
+    for box in opened(batches):
+        for runner in range(runners):
+            yield box._replace(key=runner, side=side)
+
+
+def _rows(batches: Iterable[pa.RecordBatch], *, job: RowsJob) -> Iterator[Box]:
+    """Put everybody together and run one attacker."""
+    boxes = list(in_order(opened(batches)))
+    if not boxes:
+        return
+    runner, rule = boxes[0].key, job.request.split
+    (assessed, drawn), (released, attacked) = (
+        _everybody([box for box in boxes if box.side == side], job.items[side]) for side in (_ASSESSED, _RELEASED)
+    )
+    del boxes
+    release = Release.of(released, split_traces(assessed, rule, drawn), rule, attacked=attacked)
+    rows = list(RUNNERS.values())[runner](release, job.request)
+    yield Box(runner, 0, 0, (tuple(replace(row, naming=None) for row in rows),))
+
+
+def _everybody(boxes: Sequence[Box], items: int) -> tuple[Traces, NDArray[np.int64] | None]:
+    """The traces of all people, and who is attacked; None: all."""
+    people = joined([box.arrays for box in boxes])
+    traces = replace(people.traces, domain_size=items)
+    return traces, None if people.attacked.all() else np.flatnonzero(people.attacked)
