@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from entropie import drawing
@@ -40,15 +41,7 @@ _CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
 def render(document: dict[str, Any]) -> str:
     """The report on a plain `assessment.json`, checked whole."""
     whole, data, marked = typed(document), inlined(document), Marked(document)
-    environment = Environment(
-        loader=PackageLoader("entropie.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["lower_first"] = lambda text: text[:1].lower() + text[1:]
-    return environment.get_template("page.html").render(
+    return _template().render(
         d=marked.content,
         t=whole,
         m=marked.mark,
@@ -63,6 +56,21 @@ def render(document: dict[str, Any]) -> str:
         references=charts.REFERENCES_BITS,
         data=data,
     )
+
+
+@functools.cache
+def _template() -> Template:
+    """The page with its parts, compiled once."""
+    environment = Environment(
+        loader=PackageLoader("entropie.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["lower_first"] = lambda text: text[:1].lower() + text[1:]
+    return environment.get_template("page.html")
 
 
 def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
