@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.data.filter import keep_active_users, keep_used_items, sample_users
-from entropie.data.split import first_events, split_halves, split_history, split_traces
+from entropie.data.split import first_events, split_halves, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.request import SplitRule
@@ -135,7 +135,7 @@ def test_first_events() -> None:
 
 
 def test_rating_history_trains_on_the_first_events_of_the_target_itself() -> None:
-    split = split_history(make(FIVE), 2)
+    split = split_traces(make(FIVE), SplitRule("history", train_events=2))
     assert as_lists(split.train) == [[1, 2], [6, 7], [9]]
     assert as_lists(split.target) == FIVE[:3]
     assert (split.users.tolist(), split.dropped_users) == ([0, 1, 2], 1)

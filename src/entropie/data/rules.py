@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.data.rejects import NOT_UTF8, Rejects
@@ -62,20 +61,9 @@ def _expected(rules: Rules) -> dict[str, tuple[tuple[Role, ...], str]]:
     }
 
 
-def reason_code(reason: str) -> int:
-    """Number a reason."""
-    return REASONS.index(reason) + 1
-
-
 def reason_of(code: int) -> str:
     """Name the reason that has this number."""
     return REASONS[code - 1]
-
-
-def is_text(schema: pa.Schema, role: str) -> bool:
-    """Tell whether a column is text; all others are numbers."""
-    kind = schema.field(role).type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def tally(reasons: NDArray[np.uint8], counts: Counter[int], rejects: Rejects) -> None:

@@ -95,11 +95,6 @@ def split_halves(traces: Traces) -> Split:
     return split_traces(traces)
 
 
-def split_history(traces: Traces, known_events: int) -> Split:
-    """Train on the first events of X itself, target X: the paper's rule for rating histories."""
-    return split_traces(traces, SplitRule("history", train_events=known_events))
-
-
 def first_events(traces: Traces, count: int) -> Traces:
     """Keep the first events of every user, all of them where there are fewer."""
     if count < 1:

@@ -12,7 +12,6 @@ from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
 from entropie.atomic import claimed, write_together
-from entropie.attack.matchers import MATCHERS
 from entropie.document.base import Count, Input, Part, Provenance, Share, Size, json_text
 from entropie.document.measured import ScoreBits, ShareInterval
 from entropie.mitigate.mitigation import KINDS, Cost, Mitigation
@@ -81,11 +80,6 @@ class SweepRow(Part, frozen=True):
     def risk(self) -> ShareInterval:
         """Share of people re-identified."""
         return self.identification_error.complement
-
-    @property
-    def all_matchers(self) -> bool:
-        """Tell whether every matcher there is was tried."""
-        return set(self.matchers) == set(MATCHERS)
 
 
 class Sweep(Part, frozen=True, tag_field="schema", tag="entropie.sweep/1"):
