@@ -130,9 +130,8 @@ def test_null_baseline_is_left_out_on_request():
     assert found.to_json()["attacks"][0]["null_baseline"] is None
 
 
-@pytest.mark.parametrize("city", ["nyc", "saopaulo"])
-def test_null_baseline_of_real_check_ins(city):
-    path = DATA / f"foursquare_{city}.parquet"
+def test_null_baseline_of_real_check_ins():
+    path = DATA / "foursquare_nyc.parquet"
     if not path.exists():
         pytest.skip("the shared check-ins are not here")
     found = entropie.assess(path, matchers=["markov", "bayes"], replicates=20)

@@ -141,11 +141,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"partitions": 1, "memory": 30_000},
     ),
     "history, some attacked, more blocks than people in one, at an address": (
-        {"users": 60, "timed": False},
+        {"users": 14, "timed": False},
         {
             "rule": "history",
             "train_events": 3,
-            "targets": 7,
+            "targets": 5,
             "matchers": ["cosine", "visit"],
             "known_events": [2],
             "control": False,
