@@ -186,7 +186,7 @@ BAD = [
     (["guarantee", "--mechanism", "rr", *PAPER], "Give --epsilon or --theta, one of the two."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--theta", ".1"], "Give --epsilon or --theta, one of the two."),
     (["guarantee", "--mechanism", "rr", *PAPER, "--epsilon", "1", "--hash-size", "5"], "Randomized response does not take --hash-size; remove it."),
-    (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1"], "Local hashing needs --hash-size."),
+    (["guarantee", "--mechanism", "glh", *PAPER, "--theta", ".1"], "Local hashing needs --hash-size where --theta is given; --epsilon finds the best one."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "1"], "Option --hash-size must be a whole number from 2 to 1000000000000000000, got 1 instead."),
     (["guarantee", "--mechanism", "glh", *PAPER, "--epsilon", "1", "--hash-size", "9", "--prime", "15"], "Option --prime must be a prime number from the hash size (9) to 2^62, got 15 instead."),
     (["guarantee", "--mechanism", "rr", "--domain", "1", "--users", "5", "--epsilon", "1"], "Option --domain must be a whole number from 2 to 1000000000000000000, got 1 instead."),

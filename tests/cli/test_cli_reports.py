@@ -66,9 +66,84 @@ def test_codes_need_no_dictionary_and_columns_can_be_kept(entropie, visits):
     assert entropie("obfuscate", visits, *options, "--out", "r.parquet").code == 0
     table = pq.read_table("r.parquet")
     assert table.column_names == ["user", "parameters", "report"]
-    assert table["user"][:2].to_pylist() == ["u0", "u1"]
+    assert sorted(table["user"].to_pylist()) == sorted(f"u{i}" for i in range(ROWS))
+    assert table["user"][:9].to_pylist() != [f"u{i}" for i in range(9)]
     mechanism = from_document(Path("r.parquet.parameters.json").read_text())
     assert mechanism.theta == 0.5
+
+
+def test_the_order_is_chance_unless_kept(entropie, visits):
+    """A row says nothing about where it stood: without noise, places of the first rows are spread over the file."""
+    options = ["--column", "code", "--domain", "6", "--mechanism", "rr", "--theta", "1", "--keep", "user"]
+    made = json.loads(entropie("obfuscate", visits, *options, "--out", "r.parquet", "--json").out)
+    assert (made["shuffled"], made["kept"]) == (True, ["user"])
+    table = pq.read_table("r.parquet").to_pydict()
+    with visits.open(encoding="utf-8") as file:
+        truth = {row["user"]: int(row["code"]) for row in csv.DictReader(file)}
+    assert all(truth[user] == code for user, code in zip(table["user"], table["report"], strict=True))
+    places = np.array([int(user[1:]) for user in table["user"]])
+    assert sorted(places) == list(range(ROWS))
+    # the correlation with the old order is 0 +- 1/sqrt(n); five deviations, and the order itself has 1
+    assert abs(np.corrcoef(places, np.arange(ROWS))[0, 1]) < 5 / ROWS**0.5
+    kept = entropie("obfuscate", visits, *options, "--keep-order", "--out", "k.parquet")
+    assert "Warning: row i is row i of" in kept.out
+    assert "kept unchanged, and may tell who sent which report: user." in kept.out
+    assert pq.read_table("k.parquet")["user"].to_pylist() == [f"u{i}" for i in range(ROWS)]
+
+
+def test_nothing_in_the_file_tells_more_than_the_reports(entropie, tmp_path):
+    """Of a table with names in a column, in categories and in its metadata, only reports arrive: the bytes are read."""
+    rows = 3000
+    codes = np.random.default_rng(1).integers(0, 9, rows)
+    people = pa.DictionaryArray.from_arrays(
+        pa.array(np.arange(rows) % 3), pa.array(["Ann", "Bob", "Cyn", "Zoe-unused"])
+    )
+    table = pa.table({"person": people, "team": people, "code": codes}).replace_schema_metadata(
+        {"pandas": "made by Zoe"}
+    )
+    pq.write_table(table, "secret-input.parquet", row_group_size=700)
+    base = [
+        "obfuscate",
+        "secret-input.parquet",
+        "--column",
+        "code",
+        "--domain",
+        "9",
+        "--mechanism",
+        "rr",
+        "--theta",
+        "0.5",
+    ]
+    assert entropie(*base, "--out", "r.parquet").code == 0
+    assert entropie(*base, "--keep", "team", "--out", "kept.parquet").code == 0
+    assert entropie(*base, "--out", "r.csv").code == 0
+    for name in ("r.parquet", "r.csv", "r.parquet.parameters.json"):
+        content = Path(name).read_bytes()
+        for word in (b"Ann", b"Zoe", b"person", b"team", b"pandas", b"secret-input", b"code", b"ARROW:schema"):
+            assert word not in content, (name, word)
+    assert b"Zoe-unused" not in Path("kept.parquet").read_bytes()  # a category that no row has
+    file = pq.ParquetFile("r.parquet")
+    assert file.metadata.metadata is None
+    assert file.metadata.num_row_groups == 1  # nothing of the 700 rows that the input was cut into
+    for column in range(file.metadata.num_columns):
+        part = file.metadata.row_group(0).column(column)
+        assert not part.is_stats_set
+        assert not part.has_dictionary_page
+
+
+def test_hash_values_and_parameters_need_not_be_named(entropie, visits):
+    glh = ["--column", "code", "--domain", "6", "--mechanism", "glh", "--epsilon", "2"]
+    assert entropie("obfuscate", visits, *glh, "--out", "r.csv").code == 0
+    assert json.loads(Path("r.csv.parameters.json").read_text())["hash_size"] == "8"  # e^2 + 1 = 8.39
+    found = entropie("estimate", "r.csv", "--json", "--save-counts", "c.npz")
+    assert found.code == 0, found.err
+    same = entropie("estimate", "r.csv", "--parameters", "r.csv.parameters.json", "--json")
+    assert json.loads(found.out)["estimates"] == json.loads(same.out)["estimates"]
+    assert json.loads(entropie("estimate", "c.npz", "--json").out)["estimates"] == json.loads(same.out)["estimates"]
+    ran = entropie("obfuscate", visits, *glh[:-2], "--theta", "0.5", "--out", "t.csv")
+    assert (
+        ran.err == "entropie: Local hashing needs --hash-size where --theta is given; --epsilon finds the best one.\n"
+    )
 
 
 def test_a_seed_repeats_and_its_absence_does_not(entropie, visits):
@@ -114,7 +189,17 @@ def test_all_estimates_go_to_a_file(entropie, visits):
     )
     assert ran.code == 0
     table = pq.read_table("e.parquet")
-    assert table.column_names == ["code", "item", "share", "standard_error", "low", "high", "significant"]
+    assert table.column_names == [
+        "code",
+        "item",
+        "share",
+        "standard_error",
+        "low",
+        "high",
+        "significant",
+        "consistent_share",
+    ]
+    assert sum(table["consistent_share"].to_pylist()) == pytest.approx(1.0)
     assert sorted(table["item"].to_pylist()) == sorted(NAMES)
 
 
@@ -197,7 +282,11 @@ def test_bad_reports_get_one_sentence(entropie, visits, tmp_path):
         (["empty.csv", *mine], "empty.csv is empty"),
         (["none.csv", *mine], "none.csv does not exist"),
         (["cut.npz", *mine], "Counts file cut.npz is damaged or not a counts file."),
-        (["a.csv"], "Give --parameters FILE, the parameter document the reports were made under."),
+        (
+            ["mixed.csv"],
+            "Give --parameters FILE, the parameter document the reports were made under; mixed.csv.parameters",
+        ),
+        (["a.csv", "b.csv"], "b.csv was made under other parameters than a.csv; estimate each with its own document."),
         (["a.csv", "--parameters", "none.json"], "Parameter document none.json does not exist; check the name."),
         (["a.csv", "--parameters", "bad.json"], "The parameter document has an unknown field `epsilon`"),
         (
@@ -237,13 +326,10 @@ def test_an_id_that_looks_like_a_number_stays_text(entropie, visits, monkeypatch
 def test_interrupt_leaves_nothing(entropie, visits, monkeypatch, tmp_path):
     before = {path.name for path in tmp_path.iterdir()}
 
-    def interrupted(built, seed):
-        def draw(codes):
-            raise KeyboardInterrupt
+    def interrupted(job, progress):
+        raise KeyboardInterrupt
 
-        return draw
-
-    monkeypatch.setattr(obfuscate_command, "_drawer", interrupted)
+    monkeypatch.setattr(obfuscate_command._Job, "reports", interrupted)
     ran = entropie("obfuscate", visits, "--column", "code", "--domain", "6", *RR, "--out", "a.parquet")
     assert (ran.code, ran.err.strip()) == (130, "entropie: Stopped; nothing was written.")
     assert {path.name for path in tmp_path.iterdir()} == before

@@ -61,12 +61,12 @@ def estimate(
 ) -> None:
     """Which share of reports is of each item? Estimated, with intervals.
 
-    REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up. On Spark a file
+    REPORTS are files of reports (.csv, .parquet) or of counts saved earlier (.npz); all are added up. Their parameter
+    document is the one beside them (FILE.parameters.json) unless named with --parameters. On Spark a file
     must have the same path on every machine; Parquet may also lie where only Spark reads it (s3a://, hdfs://, ...).
 
     \b
-    entropie estimate reports.parquet --dictionary places.csv \\
-        --parameters reports.parquet.parameters.json
+    entropie estimate reports.parquet --dictionary places.csv
     entropie estimate s3a://bucket/reports --parameters p.json \\
         --engine spark --master spark://host:7077
     """
@@ -89,11 +89,9 @@ def estimate(
         if path is not None:
             check_file(path)
     writer = None if out is None else TableWriter(out)
-    if parameters is None:
-        raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")
     if top < 1:
         raise InvalidParameter.of("top", "a whole number of at least 1", top)
-    built = load_parameters(parameters)
+    built = _parameters_of(files, memory) if parameters is None else load_parameters(parameters)
     names = None if dictionary is None else Dictionary.load(dictionary, memory)
     if names is not None and len(names) != built.domain_size:
         raise InvalidInput(
@@ -130,6 +128,35 @@ def estimate(
     else:
         output.show(_estimates_text(estimates, view, built, threshold, significant, level, out))
     attempts.raise_failed()
+
+
+def _parameters_of(files: Sequence[Path], memory: int | None) -> Any:
+    """The mechanism whose document lies beside every file of reports, or inside every file of counts."""
+    from entropie.data.reports import load_counts
+    from entropie.errors import InvalidParameter, ParametersMismatch
+    from entropie.mechanisms.parameters import from_document
+
+    found = []
+    for file in files:
+        beside = file.with_name(f"{file.name}.parameters.json")
+        if file.suffix == ".npz":
+            found.append(from_document(load_counts(file, memory).parameters))
+        elif beside.exists():
+            found.append(load_parameters(beside))
+        else:
+            raise InvalidParameter(
+                "Give --parameters FILE, the parameter document the reports were made under; "
+                f"{beside.name} is not there."
+            )
+    if not found:
+        raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")
+    for file, other in zip(files, found, strict=True):
+        if other != found[0]:
+            raise ParametersMismatch(
+                f"{file.name} was made under other parameters than {files[0].name}; estimate each with its own "
+                "document."
+            )
+    return found[0]
 
 
 def _check_engine(engine: str | None, master: str | None) -> None:
@@ -225,6 +252,7 @@ def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> di
     low, high = estimates.intervals(level)
     shares = estimates.probabilities
     named = {} if names is None else {"item": names.names.take(pa.array(codes))}
+    whole = {} if estimates.items is not None else {"consistent_share": estimates.consistent}
     return {
         "code": codes,
         **named,
@@ -233,6 +261,7 @@ def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> di
         "low": low,
         "high": high,
         "significant": estimates.stands_out(),
+        **whole,
     }
 
 

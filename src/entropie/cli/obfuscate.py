@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,15 @@ from entropie.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-    from entropie.data.columns import Dictionary
+    from entropie.data.columns import Dictionary, TableWriter
+    from entropie.document.printed import Obfuscated
+    from entropie.mechanisms.randomness import Source
+    from entropie.progress import Progress
+
+_SHARE_HELD = 4
+"""Of the memory allowed, one part in this many may be rows; shuffling copies them."""
 
 
 @click.command(cls=Command)
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
 @option("--domain", type=COUNT, metavar="K", group="Mechanism", help="Number of items, where they are codes 0 to K-1.")
 @dictionary_option
 @option("--keep", multiple=True, metavar="C", group="Output", help="Column to keep unchanged; repeatable.")
+@option("--keep-order", is_flag=True, group="Output", help="Do not shuffle: row i stays row i.")
 @public_option
 @option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
 @memory_option
@@ -50,12 +58,15 @@ def obfuscate(
     parameters: Path | None,
     dictionary: Path | None,
     keep: tuple[str, ...],
+    keep_order: bool,
     seed: int | None,
     memory: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Send a column of items through a mechanism, row by row.
+    """Send a column of items through a mechanism, row by row, and write the reports in random order.
+
+    Nothing else is written unless named with --keep, because it may say whose report it is; so may the order.
 
     The parameters come from a document (--parameters) or from the mechanism options; in the second case the document
     is written beside the reports, as OUT.parameters.json, for `estimate`.
@@ -66,7 +77,7 @@ def obfuscate(
     """
     from entropie.atomic import check_file, refuse_overwriting, write_file
     from entropie.data import columns
-    from entropie.data.reports import to_columns
+    from entropie.data.budget import Budget
     from entropie.document.printed import Obfuscated
     from entropie.errors import InvalidParameter
     from entropie.mechanisms.parameters import parameters_id, to_document
@@ -85,51 +96,107 @@ def obfuscate(
     built = _mechanism_of(parameters, options, names)
     if set(keep) & {"parameters", *built.report_columns} or column in keep:
         raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
-    draw = _drawer(built, seed)
-    texts = [column] if names is not None else []
-    rows = 0
+    job = _Job(values, column, keep, built, names, _source(seed))
     with writing as writer, output.stage("obfuscating") as progress:
-        for batch, place in columns.read_columns(values, [column, *keep], texts, progress):
-            if names is not None:
-                codes = names.encode(batch.column(0), column, place)
-            else:
-                codes = columns.codes_of(batch.column(0), column, built.domain_size, place)
-            kept = {name: batch.column(i + 1) for i, name in enumerate(keep)}
-            writer.write({**kept, **to_columns(built, draw(codes))})
-            rows += len(codes)
+        if keep_order:
+            rows = job.write_in_order(writer, progress)
+        else:
+            rows = job.write_shuffled(writer, out.parent, Budget(str(values), memory).limit // _SHARE_HELD, progress)
         if names is not None and dictionary is not None and new_dictionary:
             names.save(dictionary)
         if parameters is None:
             write_file(document, to_document(built) + "\n")
+    made_of = Obfuscated(
+        rows=rows,
+        out=str(out),
+        shuffled=not keep_order,
+        kept=list(keep),
+        parameters=str(document),
+        parameters_id=parameters_id(built),
+        dictionary=str(dictionary) if dictionary else None,
+        epsilon=built.epsilon,
+        theta=built.theta,
+        simulated=seed is not None,
+        seconds=round(time.perf_counter() - begun, 3),
+    )
     if as_json:
-        made_of = Obfuscated(
-            rows=rows,
-            out=str(out),
-            parameters=str(document),
-            parameters_id=parameters_id(built),
-            dictionary=str(dictionary) if dictionary else None,
-            epsilon=built.epsilon,
-            theta=built.theta,
-            simulated=seed is not None,
-            seconds=round(time.perf_counter() - begun, 3),
-        )
         output.print_json(made_of.to_json())
-        return
-    short = parameters_id(built)[:16]
-    output.show(f"{output.count(rows)} reports in {output.name(out)}, parameters {output.name(document)} (id {short})")
-    truth, budget = output.number(built.theta), output.number(built.epsilon)
-    output.show(f"Each row is the true item with probability {truth}, else noise (epsilon {budget}).")
-    if built.theta == 1.0:
-        output.show("These are the items themselves: no noise was added, nobody is protected.")
     else:
-        output.show("For a person with several rows: entropie guarantee --reports ROWS.")
+        output.show("\n".join(_told(made_of, built, output.name(values), new_dictionary)))
+
+
+def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> Iterator[str]:
+    """What was written, what it is, and what it tells beside."""
+    short = made.parameters_id[:16]
+    order = "in random order" if made.shuffled else "in the order of the input"
+    yield f"{output.count(made.rows)} reports {order} in {output.name(made.out)}"
+    yield f"Parameters: {output.name(made.parameters)} (id {short})"
+    truth, budget = output.number(made.theta), output.number(made.epsilon)
+    yield f"Each row is the true item with probability {truth}, else noise (epsilon {budget})."
+    if made.theta == 1.0:
+        yield "These are the items themselves: no noise was added, nobody is protected."
+    else:
+        yield "What it guarantees: entropie guarantee --users PEOPLE --reports ROWS_OF_EACH --parameters ..."
+    if not made.shuffled:
+        yield f"Warning: row i is row i of {source}; whoever has that order knows who sent which report."
+    if made.kept:
+        yield f"Warning: kept unchanged, and may tell who sent which report: {output.name(', '.join(made.kept))}."
     if new_dictionary:
-        output.show(
-            f"New dictionary of {output.count(built.domain_size)} items: {output.name(dictionary)}. "
+        yield (
+            f"New dictionary of {output.count(built.domain_size)} items: {output.name(made.dictionary)}. "
             "It shows which items occur."
         )
-    if seed is not None:
-        output.show("Simulated with a seed: whoever knows the seed can undo it. Leave out --seed to protect people.")
+    if made.simulated:
+        yield "Simulated with a seed: whoever knows the seed can undo it. Leave out --seed to protect people."
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A column on its way into reports."""
+
+    values: Path
+    column: str
+    keep: tuple[str, ...]
+    built: Any
+    names: Dictionary | None
+    source: Source
+
+    def reports(self, progress: Progress) -> Iterator[dict[str, Any]]:
+        """Batches of reports with the columns kept, in the order of the input."""
+        from entropie.data import columns
+        from entropie.data.reports import to_columns
+
+        texts = [self.column] if self.names is not None else []
+        for batch, place in columns.read_columns(self.values, [self.column, *self.keep], texts, progress):
+            if self.names is not None:
+                codes = self.names.encode(batch.column(0), self.column, place)
+            else:
+                codes = columns.codes_of(batch.column(0), self.column, self.built.domain_size, place)
+            kept = {name: batch.column(i + 1) for i, name in enumerate(self.keep)}
+            yield {**kept, **to_columns(self.built, self.built.draw(codes, self.source))}
+
+    def write_in_order(self, writer: TableWriter, progress: Progress) -> int:
+        """Row i is the report of row i."""
+        rows = 0
+        for batch in self.reports(progress):
+            writer.write(batch)
+            rows += len(next(iter(batch.values())))
+        return rows
+
+    def write_shuffled(self, writer: TableWriter, folder: Path, limit: int, progress: Progress) -> int:
+        """The same in random order."""
+        import pyarrow as pa
+
+        from entropie.data.shuffle import Shuffle
+
+        rows = 0
+        with Shuffle(self.source.words, folder, limit) as shuffle:
+            for batch in self.reports(progress):
+                shuffle.add(pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in batch.items()}))
+            for shuffled in shuffle.batches():
+                rows += shuffled.num_rows
+                writer.write(dict(zip(shuffled.schema.names, shuffled.columns, strict=True)))
+        return rows
 
 
 def _dictionary_of(values: Path, column: str, path: Path | None, memory: int | None) -> Dictionary | None:
@@ -166,14 +233,14 @@ def _mechanism_of(parameters: Path | None, options: dict[str, Any], names: Dicti
     return built
 
 
-def _drawer(built: Any, seed: int | None) -> Callable[[Any], Any]:
-    """How values become reports: the operating system's randomness, or a simulation when a seed is given."""
+def _source(seed: int | None) -> Source:
+    """Where randomness comes from: the operating system, or a simulation when a seed is given."""
+    from entropie.mechanisms.randomness import SimulationSource, SystemSource
+
     if seed is None:
-        draw: Callable[[Any], Any] = built.obfuscate_many
-        return draw
+        return SystemSource()
     import numpy as np
 
     from entropie.theory.checks import whole_number
 
-    rng = np.random.default_rng(whole_number("seed", seed, at_least=0))
-    return lambda codes: built.simulate(codes, rng)
+    return SimulationSource(np.random.default_rng(whole_number("seed", seed, at_least=0)))

@@ -171,7 +171,7 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
         ),
         option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
         option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
-        option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh."),
+        option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),
         option("--prime", metavar="P", group="Mechanism", help="Prime of the hashes, or 'large'. [the smallest]"),
     )
 

@@ -66,7 +66,11 @@ def _check_plain(name: str, kind: pa.DataType, table: str) -> None:
 
 
 def _plain(column: Any) -> Any:
-    """Text and bytes of the types that every format can write."""
+    """Text and bytes of the types that every format can write; of a categorical column the values, not the categories.
+
+    Categories name also what no row holds.
+    """
+    column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     return column.cast(views[column.type]) if column.type in views else column
 
@@ -193,10 +197,15 @@ def _whole_numbers(column: Any, path: Path, place: Place) -> NDArray[np.int64]:
         raise InvalidInput(f"Column `code` of {path.name} must hold whole numbers{where}.") from None
 
 
+def _bare_parquet(path: str, schema: pa.Schema) -> Any:
+    return pq.ParquetWriter(path, schema, write_statistics=False, use_dictionary=False, store_schema=False)
+
+
 class TableWriter:
     """Writes a CSV or Parquet table batch by batch into a hidden file that takes its name only when complete.
 
-    In a CSV file, text that a spreadsheet would run gets a quote mark.
+    In a CSV file, text that a spreadsheet would run gets a quote mark. A Parquet file holds values and nothing about
+    them: no statistics, no dictionaries, no schema of another program.
     """
 
     def __init__(self, path: Path) -> None:
@@ -219,7 +228,7 @@ class TableWriter:
             arrays, names = [safe_cells(array) for array in arrays], [safe_cell(name) for name in names]
         batch = pa.RecordBatch.from_arrays(arrays, names=names)
         if self._writer is None:
-            opener = pq.ParquetWriter if self._parquet else pa_csv.CSVWriter
+            opener = _bare_parquet if self._parquet else pa_csv.CSVWriter
             self._writer = opener(str(self._hidden), batch.schema)
         self._writer.write_batch(batch)
 

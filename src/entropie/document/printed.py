@@ -14,6 +14,8 @@ class Obfuscated(Part, frozen=True):
 
     rows: Count
     out: str
+    shuffled: Annotated[bool, Meta(description="The rows are in random order.")]
+    kept: Annotated[list[str], Meta(description="Columns that were kept unchanged.")]
     parameters: str
     parameters_id: Sha256
     dictionary: str | None
@@ -32,6 +34,9 @@ class EstimatedItem(Part, frozen=True):
     low: float
     high: float
     significant: bool
+    consistent_share: Annotated[
+        Share | UnsetType, Meta(description="Of a distribution: at least 0, sum 1, not unbiased.")
+    ] = UNSET
     item: str | UnsetType = UNSET
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter, interruptible
+from entropie.estimation.consistent import most_likely, on_simplex
 from entropie.estimation.counts import Counters, Counts
 from entropie.estimation.parallel import in_parallel
 from entropie.notebook import html_table
@@ -45,6 +46,19 @@ class Estimates:
     def probabilities(self) -> Floats:
         """Unbiased estimates (count/n - nu)/(mu - nu). They may be negative and need not sum to 1."""
         return _scaled(self.counts, 1.0 / (self.reports * self.rates.gain), self.rates.nu / self.rates.gain)
+
+    @property
+    def consistent(self) -> Floats:
+        """A distribution, all shares at least 0 and their sum 1: not unbiased, but usually closer over all items.
+
+        The most likely one where every report names one item, else the nearest to the unbiased estimates. It takes
+        estimates of the whole domain.
+        """
+        if self.items is not None:
+            raise InvalidInput("A distribution needs estimates of all items; leave out `items`.")
+        if int(self.counts.sum()) == self.reports:
+            return most_likely(self.counts, self.rates.nu / self.rates.gain)
+        return on_simplex(self.probabilities)
 
     @property
     def standard_errors(self) -> Floats:

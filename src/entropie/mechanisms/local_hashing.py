@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.estimation.counting import hashed_supports
 from entropie.estimation.counts import Counters
 from entropie.mechanisms import parameters, probability
@@ -45,6 +45,8 @@ class HashedReports(NamedTuple):
 class LocalHashing(Mechanism):
     """Local hashing of items 0 .. domain_size-1 to 0 .. hash_size-1; a report is (a, b, y).
 
+    Without a `hash_size` it is the best for rare items, e^epsilon + 1.
+
     A new hash function is drawn for every report, from the operating system: a seed that a user keeps, or that
     numbers the users, would identify them.
 
@@ -57,22 +59,30 @@ class LocalHashing(Mechanism):
 
     kind: ClassVar[str] = "glh"
     title: ClassVar[str] = "local hashing"
-    own_options: ClassVar[Mapping[str, bool]] = {"hash_size": True, "prime": False}
+    own_options: ClassVar[Mapping[str, bool]] = {"hash_size": False, "prime": False}
     reports_are: ClassVar[Literal["items", "hashes", "other"]] = "hashes"
     domain_size: int
     family: HashFamily
     theta_numerator: int
     """The hash of the true item is sent with probability theta_numerator / 2^64."""
 
-    def __init__(self, *, domain_size: int, hash_size: int, epsilon: float, prime: int | None = None) -> None:
-        hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
+    def __init__(
+        self, *, domain_size: int, hash_size: int | None = None, epsilon: float, prime: int | None = None
+    ) -> None:
+        size = _best_hash_size(epsilon) if hash_size is None else hash_size
+        hash_size = checks.whole_number("hash_size", size, at_least=2)
         self._set(domain_size, hash_size, probability.numerator_of_epsilon(epsilon, hash_size), prime)
 
     @classmethod
     def from_theta(
-        cls, *, domain_size: int, hash_size: int, theta: float | Fraction, prime: int | None = None
+        cls, *, domain_size: int, hash_size: int | None = None, theta: float | Fraction, prime: int | None = None
     ) -> LocalHashing:
         """Local hashing that tells the truth with this probability (rounded down to a multiple of 2^-64)."""
+        if hash_size is None:
+            raise InvalidParameter(
+                f"Local hashing needs {option('hash_size')} where {option('theta')} is given; "
+                f"{option('epsilon')} finds the best one."
+            )
         mechanism = cls.__new__(cls)
         mechanism._set(domain_size, hash_size, probability.numerator_of_theta(theta), prime)
         return mechanism
@@ -85,8 +95,7 @@ class LocalHashing(Mechanism):
     @classmethod
     def optimal(cls, *, domain_size: int, epsilon: float) -> LocalHashing:
         """OLH: e^eps + 1 hash values, the least noise for a rare item at this epsilon."""
-        epsilon = checks.real_number("epsilon", epsilon, "a number from 0 to 41 (e^41 is the largest hash size)", 0, 41)
-        return cls(domain_size=domain_size, hash_size=round(math.exp(epsilon) + 1.0), epsilon=epsilon)
+        return cls(domain_size=domain_size, epsilon=epsilon)
 
     def _set(self, domain_size: int, hash_size: int, theta_numerator: int, prime: int | None) -> None:
         domain_size = checks.whole_number("domain_size", domain_size, at_least=2)
@@ -201,3 +210,9 @@ class LocalHashing(Mechanism):
         size, hash_size, prime, numerator = parameters.integers_and_theta(fields, "domain_size", "hash_size", "prime")
         theta = Fraction(numerator, probability.ONE)
         return cls.from_theta(domain_size=size, hash_size=hash_size, theta=theta, prime=prime)
+
+
+def _best_hash_size(epsilon: float) -> int:
+    """The least noise for a rare item at this epsilon: e^eps + 1 values."""
+    budget = checks.real_number("epsilon", epsilon, "a number from 0 to 41 (e^41 is the largest hash size)", 0, 41)
+    return round(math.exp(budget) + 1.0)
