@@ -267,3 +267,36 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     assert first == second
     assert first.value_bits == other.value_bits
     assert first.low_bits < first.value_bits < first.high_bits
+
+
+def list_coverage(runs: int, n: int, m: int, mu: float) -> tuple[float, float]:
+    """Share of intervals that hold the divergence of two normal lists; and of those with the impostors held fixed."""
+    rng = np.random.default_rng([n, m])
+    truth, hits = mu * mu / 2.0 / LN2, np.zeros(2)
+    for _ in range(runs):
+        law = ScoreLaw.from_scores(rng.normal(mu, 1.0, n), rng.normal(size=m))
+        found = divergence(law, rng, replicates=200)
+        known = divergence(ScoreLaw.weighted(law.values, law.counts * 1000, law.genuine), rng, replicates=200)
+        hits[0] += found.low_bits <= truth and (found.at_least or truth <= found.high_bits)
+        hits[1] += known.low_bits <= truth <= known.high_bits
+    return float(hits[0] / runs), float(hits[1] / runs)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3000, 500), (200, 200)])
+def test_lists_vary_on_both_sides(n: int, m: int) -> None:
+    """At least 95 %, one-sided where impostors do not reach as far; taken for a thousand times as many they mislead."""
+    runs = 60
+    tolerance = Z * math.sqrt(0.95 * 0.05 / runs)
+    both, fixed = list_coverage(runs, n, m, 1.0)
+    assert both >= 0.95 - tolerance
+    assert fixed < 0.95 - tolerance  # power
+
+
+def test_bits_are_called_a_lower_bound_where_genuine_scores_have_no_impostor_beside_them() -> None:
+    rng = np.random.default_rng(3)
+    apart = divergence(ScoreLaw.from_scores(rng.normal(4, 1, 500), rng.normal(0, 1, 500)), rng, replicates=50)
+    assert apart.at_least
+    assert apart.to_json()["at_least"] is True
+    assert apart.low_bits < 8.0 / LN2
+    near = divergence(ScoreLaw.from_scores(rng.normal(0, 1, 200), rng.normal(0, 1, 200_000)), rng, replicates=50)
+    assert near.at_least == (near.unmatched_genuine_share > 0.0)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.data.scoresets import ScoreMatrix
-from entropie.measures.resampling import counts_by_user, resample_genuine, resample_users
+from entropie.measures.resampling import counts_by_user, resample_shares, resample_users
 
 
 @settings(deadline=None, max_examples=100)
@@ -56,7 +56,7 @@ def test_first_order_spread_equals_that_of_resampling_every_pair() -> None:
 
 
 def test_genuine_shares_vary_as_multinomial() -> None:
-    shares = resample_genuine(np.random.default_rng(0), np.array([30, 70]), 20_000)
+    shares = resample_shares(np.random.default_rng(0), np.array([30, 70]), 20_000)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     sd = np.sqrt(0.3 * 0.7 / 100)
     assert shares[:, 0].mean() == pytest.approx(0.3, abs=5 * sd / np.sqrt(20_000))

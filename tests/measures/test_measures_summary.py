@@ -34,7 +34,7 @@ def no_odd_numbers(value: object) -> bool:
         return all(no_odd_numbers(item) for item in value.values())
     if isinstance(value, list):
         return all(no_odd_numbers(item) for item in value)
-    return value is None or type(value) is int or (type(value) is float and math.isfinite(value))
+    return value is None or type(value) in (bool, int) or (type(value) is float and math.isfinite(value))
 
 
 def measured(scores: NDArray[np.float64], seed: int = 0) -> Measures:

@@ -113,7 +113,8 @@ def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
         return [label, words.percent(ends.value), words.interval(ends)]
 
     shown = (lambda value: f"{value:.6g}") if verbose else words.bits
-    rows = [["bits (PSE)", shown(pse.value_bits), f"{shown(pse.low_bits)} to {shown(pse.high_bits)}"]]
+    ends = f"at least {shown(pse.low_bits)}" if pse.at_least else f"{shown(pse.low_bits)} to {shown(pse.high_bits)}"
+    rows = [["bits (PSE)", shown(pse.value_bits), ends]]
     rows.append(shares("equal-error rate", measures.eer))
     if error is not None:
         rows.append(shares("not re-identified", error))
@@ -137,7 +138,7 @@ def _reading(measures: ScoreSetMeasures) -> str:
     )
     if pse.unmatched_genuine_share > 0.0:
         text += (
-            f" {words.percent(pse.unmatched_genuine_share)} of genuine scores lie where no impostor does: for them the "
-            "bits are a lower bound."
+            f" {words.percent(pse.unmatched_genuine_share)} of genuine scores lie where no impostor does: there may be "
+            "more bits than these scores can show."
         )
     return text

@@ -49,6 +49,9 @@ class ScoreBits(Part, frozen=True):
         Share,
         Meta(description="Share of genuine scores where no impostor's lies; for them the bits are a lower bound."),
     ]
+    at_least: Annotated[
+        bool, Meta(description="One-sided: the bits are at least `low`, and may be more than `high`.")
+    ] = False
 
     @property
     def over(self) -> bool:

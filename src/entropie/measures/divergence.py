@@ -19,7 +19,7 @@ from entropie.errors import InvalidParameter
 from entropie.measures.cells import CELL_IMPOSTORS, Cells, cells_of
 from entropie.measures.intervals import REPLICATES, Interval, percentiles
 from entropie.measures.law import ScoreLaw
-from entropie.measures.resampling import counts_by_user, resample_genuine, resample_users
+from entropie.measures.resampling import counts_by_user, resample_scores, resample_users
 
 NATS_PER_BIT = math.log(2.0)
 
@@ -30,8 +30,9 @@ class Divergence:
 
     Nothing above `resolvable_bits` = log2(impostors/10) can be told from infinity with so few impostor scores. Where
     genuine scores have no impostor beside them the divergence has no finite estimate: their share is
-    `unmatched_genuine_share`, they enter with an impostor probability of 3/m (the largest that fits none in m), and
-    value and interval are then lower bounds; all of them unmatched gives log2(m/3), 1.7 bits above `resolvable_bits`.
+    `unmatched_genuine_share`, they enter with an impostor probability of 3/m (the largest that fits none in m), and the
+    interval is one-sided (`at_least`): the bits are at least `low_bits`, and `high_bits` is only the end of what was
+    resolved; all of them unmatched gives log2(m/3), 1.7 bits above `resolvable_bits`.
     Where the ratio of the laws jumps up and down between scores too rare for a cell of their own, neighbours are
     lumped and the value is low too. A value slightly below 0 is chance; cutting it off would bias the baseline of
     permuted labels.
@@ -43,12 +44,18 @@ class Divergence:
     resolvable_bits: float
     unmatched_genuine_share: float
 
-    def to_json(self) -> dict[str, float]:
+    @property
+    def at_least(self) -> bool:
+        """Whether only the lower end bounds the divergence."""
+        return self.unmatched_genuine_share > 0.0 or self.value_bits > self.resolvable_bits
+
+    def to_json(self) -> dict[str, float | bool]:
         """Plain numbers, keys as in assessment.json."""
         return {
             "value": self.value_bits,
             "low": self.low_bits,
             "high": self.high_bits,
+            "at_least": self.at_least,
             "resolvable": self.resolvable_bits,
             "unmatched_genuine_share": self.unmatched_genuine_share,
         }
@@ -124,10 +131,10 @@ def _with_interval(
     log_impostor = cells.log_impostor_share()
     estimate = float(functional(cells.genuine_share, cells.log_genuine_share() - log_impostor))
     if comparisons is None:
-        genuine = resample_genuine(rng, cells.genuine, replicates)
+        genuine, change = resample_scores(rng, cells.genuine, cells.impostors, replicates)
     else:
         genuine, change = resample_users(rng, counts_by_user(comparisons, cells.lowest), replicates)
-        log_impostor = np.maximum(log_impostor + change, cells.log_unseen_share)
+    log_impostor = np.maximum(log_impostor + change, cells.log_unseen_share)
     with np.errstate(divide="ignore"):
         spread = functional(genuine, np.log(genuine) - log_impostor)
     low, high = percentiles(spread - spread.mean() + estimate)

@@ -2,10 +2,10 @@
 
 What the bootstrap over users covers. A user is one draw from the population, a pair is not: pairs that share a user
 are dependent, so pairs are never resampled. Where it is known who took part in each comparison (a score matrix),
-users are drawn with replacement and take all their comparisons along, genuine and impostor. Where the impostor
-scores are only a law (value, count), the genuine scores are resampled, one per user, and the impostor law is held
-fixed. Such an interval leaves out that other users would also have made another impostor law: it is too narrow where
-a few users make many high impostor scores, and too wide where a user's genuine and impostor scores rise together.
+users are drawn with replacement and take all their comparisons along, genuine and impostor. Where they are two lists,
+both are drawn with replacement. So they are where the impostor scores are those of all pairs of people: that leaves out
+that other people would also have made another law of all pairs, and is too narrow where a few people make many high
+impostor scores (`scripts/bench coverage` prints how much).
 """
 
 from __future__ import annotations

@@ -17,10 +17,20 @@ class CountsByUser(NamedTuple):
     impostors: NDArray[np.int64]  # a comparison of two users counts for both
 
 
-def resample_genuine(rng: np.random.Generator, counts: NDArray[np.int64], replicates: int) -> NDArray[np.float64]:
-    """Shares per cell of genuine scores drawn with replacement: replicates x cells."""
+def resample_shares(rng: np.random.Generator, counts: NDArray[np.int64], replicates: int) -> NDArray[np.float64]:
+    """Shares per cell of scores drawn with replacement: replicates x cells."""
     total = int(counts.sum())
     return np.asarray(rng.multinomial(total, counts / total, size=replicates) / total)
+
+
+def resample_scores(
+    rng: np.random.Generator, genuine: NDArray[np.int64], impostors: NDArray[np.int64], replicates: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Genuine shares per cell, and ln(resampled / given impostor share), when both lists are drawn with replacement."""
+    drawn, given = resample_shares(rng, impostors, replicates), impostors / impostors.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.log(drawn / given)
+    return resample_shares(rng, genuine, replicates), np.where(given > 0.0, change, 0.0)
 
 
 def resample_users(

@@ -136,7 +136,7 @@ def measure(
         pse_paper=paper_estimate(law, seed) if law.targets > 1 else None,
         eer=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates),
         det=curve,
-        frr_at_far=frr_at_far(curve, law.impostors),
+        frr_at_far=frr_at_far(curve),
         laws=law_histogram(law),
         rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in ranks),
         exposure=exposed,
