@@ -3,7 +3,7 @@
     scripts/bench coverage [--runs 200]
 
 Genuine and impostor scores are drawn from laws whose divergence and error rates are known exactly; n and m are how many
-of each. The last column is the share of runs in which the bits were one-sided ("at least"). A second table is of people:
+of each. The last column is the share of runs with one-sided bits ("at least"). A second table is of people:
 all pairs of n people who score high or low against everybody, measured as pairs (as `assess` does) and as a matrix.
 """
 

@@ -7,9 +7,11 @@ import math
 import secrets
 import sys
 import time as clock
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
+
+import numpy as np
 
 from entropie._version import __version__
 from entropie.attack.attacker import AttackerRow, Release
@@ -26,6 +28,7 @@ from entropie.engine.local import LocalEngine
 from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import Interval
+from entropie.measures.projection import Projection, Ranks, project
 from entropie.notebook import html_table
 from entropie.plan.execution import KnownEvents, Outcome
 from entropie.plan.plan import Counts, plan_of
@@ -46,6 +49,7 @@ class Findings:
     attackers              every attacker by what it knows
     identifying_items      which items carry how many of the pie_bits; none is named that fewer than ten people have
     convergence            bits against number of people for the strongest matcher, where asked for
+    projection             share re-identified among the population declared, where one is
     """
 
     input: dict[str, Any]
@@ -60,6 +64,7 @@ class Findings:
     attackers: tuple[AttackerRow, ...]
     identifying_items: dict[str, Any]
     convergence: Convergence | None
+    projection: Projection | None
     provenance: dict[str, Any]
 
     @property
@@ -124,6 +129,7 @@ class Findings:
             "by_known_events": [row.to_json() for row in self.by_known_events],
             "attackers": [row.to_json() for row in self.attackers],
             "identifying_items": self.identifying_items,
+            "projection": None if self.projection is None else self.projection.to_json(),
             "protection": [],
             "declared": None,
             "verdict": None,
@@ -218,6 +224,7 @@ def put_together(
     """Everything found, with the account of how."""
     rule = attacked.rule
     matchers = [AttackerRow.of_attack(attack, knows(rule)) for attack in outcome.attacks]
+    rows = scoped([*attacked.attackers, *matchers], request)
     return Findings(
         input=attacked.input,
         split={
@@ -236,11 +243,31 @@ def put_together(
         pie_bits=attacked.item_bits.bits,
         pie_null_bits=attacked.null_bits,
         by_known_events=outcome.by_known_events,
-        attackers=scoped([*attacked.attackers, *matchers], request),
+        attackers=rows,
         identifying_items=attacked.item_bits.to_json(attacked.item_name),
         convergence=convergence,
+        projection=_projection(rows, outcome, request),
         provenance=provenance_of(request.run, begun),
     )
+
+
+def _projection(rows: Sequence[AttackerRow], outcome: Outcome, request: Request) -> Projection | None:
+    """From the people at hand to the population declared, by the strongest attacker who names each target by itself.
+
+    Who matches all targets together does better or worse among more people for other reasons than ranks tell.
+    """
+    population = request.verdict.population
+    matchers = {attack.matcher: attack.measures.ranks for attack in outcome.attacks}
+    alone = [row for row in rows if row.in_scope and row.attacker in ("profile", "points")]
+    for row in sorted(alone, key=lambda row: row.reidentified.value, reverse=True):
+        naming, ranks = row.naming, matchers.get(row.matcher or "")
+        if naming is not None and naming.rank_low is not None and naming.rank_high is not None:
+            ranks = Ranks.of(naming.rank_low, naming.rank_high, row.people)
+        if population is None or ranks is None or population <= ranks.strangers:
+            continue  # too small a population is refused elsewhere
+        made = project(ranks, population, np.random.default_rng([request.run.seed, population]))
+        return replace(made, attacker=row.attacker)
+    return None
 
 
 def provenance_of(run: Run, begun: float) -> dict[str, Any]:

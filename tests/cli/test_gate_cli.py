@@ -126,6 +126,8 @@ def test_declarations(entropie, loyal):
     assert found["verdict"]["rests_on"][0] == lead
     assert lead in " ".join(ran.out.split(" ")).replace("\n", " ")
     assert found["review"] == {"date": "2099-12-31"}
+    assert found["projection"]["reason"] == "more than 33 times the people at hand"
+    assert found["projection"]["reidentified"] is None
 
 
 def waiver(expires: str, profile: str = "ema") -> None:

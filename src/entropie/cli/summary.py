@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from entropie.attack.measured import Attack
     from entropie.measures.convergence import Convergence
     from entropie.measures.intervals import Interval
+    from entropie.measures.projection import Projection
 
 _FEW_PEOPLE = 30
 _POINTS = 4
@@ -36,6 +37,8 @@ _OWN_INTERVALS = (
 def assessment_text(result: Assessment, name: str, files: Sequence[Path], *, verbose: bool) -> str:
     """The first screen, and with `verbose` all that stands behind it."""
     parts = [_headline(result), "\n".join(_people(result, name)), _attacker_table(result)]
+    if result.projection is not None:
+        parts.append(output.paragraph(_projected(result.projection)))
     cautions = _cautions(result)
     if cautions:
         parts.append("\n".join(output.paragraph(line) for line in cautions))
@@ -171,6 +174,14 @@ def _knows(row: AttackerRow, result: Assessment) -> str:
     if split.train_events is not None:
         return f"first {plural(split.train_events, 'event')} of each"
     return f"events before {split.cut}" if split.cut else "first half of each trace"
+
+
+def _projected(found: Projection) -> str:
+    """What the population declared makes of it."""
+    among = f"Among the {count(found.population)} people declared"
+    if found.reidentified is None:
+        return f"{among}: not projected ({found.reason})."
+    return f"{among}: {_share(found.reidentified)} re-identified, projected from the people at hand and not judged."
 
 
 def _share(right: Interval) -> str:

@@ -142,6 +142,29 @@ def leading(rows: Sequence[Any]) -> list[int]:
     return places
 
 
+class ProjectionFit(Part, frozen=True):
+    """How likely strangers beat people: Beta(a, b) for the share `informed`; and what parts of the crowd predict."""
+
+    a: Size
+    b: Size
+    informed: Annotated[Share, Meta(description="The others' ranks are uniform: the scores say nothing of them.")]
+    half_sample_predicted: Size
+    eighth_sample_predicted: Size
+    half_sample_found: Annotated[Share, Meta(description="What was found among all; both must come close to it.")]
+    good: bool
+
+
+class Projection(Part, frozen=True):
+    """The share re-identified among more people than are at hand."""
+
+    population: AtLeastOne
+    attacker: Annotated[str | None, Meta(description="The strongest that names each target by itself.")]
+    reidentified: Annotated[ShareInterval | None, Meta(description="null where it cannot be told.")]
+    fit: ProjectionFit | None
+    reason: Annotated[str | None, Meta(description="Why nothing is projected.")]
+    judged: Annotated[bool, Meta(description="Whether the verdict rests on it.")]
+
+
 class Item(Part, frozen=True):
     """An item that enough people have to be named; bits are its part of pie_bits."""
 
@@ -245,6 +268,7 @@ class Document(Part, frozen=True):
     protection_goal: ProtectionGoal | None = None
     frontier: list[FrontierPoint] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
+    projection: Annotated[Projection | None, Meta(description="null where no population was declared.")] = None
 
     def __post_init__(self) -> None:
         if self.strongest >= len(self.attacks):

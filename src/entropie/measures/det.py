@@ -164,7 +164,9 @@ def equal_error_rate(
     far = np.cumsum(impostors[:, ::-1], axis=1)[:, ::-1] / impostors.sum(axis=1, keepdims=True)
     spread = _closest_mean(far[:, 1:], np.cumsum(genuine, axis=1)[:, :-1])
     low, high = percentiles(spread)
-    if high - low < 1.0 / law.targets:  # too good or too coarse to vary: the share's own interval says more
+    step = 1.0 / min(law.targets, law.impostors)  # rates move in such steps, and so do both ends
+    low, high = max(0.0, low - step), min(1.0, high + step)
+    if high - low < 3.0 / law.targets:  # too good or too coarse to vary: the share's own interval says more
         ends = wilson(value * law.targets, law.targets)
         low, high = min(low, float(ends[0])), max(high, float(ends[1]))
     return EqualErrorRate(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Divergence:
         """Whether only the lower end bounds the divergence."""
         return self.unmatched_genuine_share > 0.0 or self.value_bits > self.resolvable_bits
 
-    def to_json(self) -> dict[str, float | bool]:
+    def to_json(self) -> dict[str, Any]:
         """Plain numbers, keys as in assessment.json."""
         return {
             "value": self.value_bits,

@@ -142,11 +142,13 @@ class Projection:
     reidentified: Interval | None
     fit: Fit | None
     reason: str | None
+    attacker: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json; nothing is judged yet."""
         return {
             "population": self.population,
+            "attacker": self.attacker,
             "reidentified": None if self.reidentified is None else self.reidentified.to_json(),
             "fit": None if self.fit is None else asdict(self.fit),
             "reason": self.reason,

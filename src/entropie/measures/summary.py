@@ -27,6 +27,7 @@ from entropie.measures.identification import (
 from entropie.measures.intervals import REPLICATES, Interval
 from entropie.measures.law import ScoreLaw
 from entropie.measures.nearest_neighbour import PaperEstimate, paper_estimate
+from entropie.measures.projection import Ranks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +66,7 @@ class Measures:
     rank_curve: tuple[tuple[int, float], ...]  # k, share of targets whose user is among the k best
     exposure: Exposure | None
     tail: tuple[Tail, ...]
+    ranks: Ranks | None  # how many strangers stand before each person, to project from
 
     @property
     def error(self) -> float:
@@ -111,7 +113,7 @@ def measure(
     if replicates < 2:
         raise InvalidParameter.of("replicates", "at least 2", replicates)
     for_pse, for_finite, for_eer = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3))
-    error = independent = exposed = None
+    error = independent = exposed = before = None
     top_k: tuple[GuessError, ...] = ()
     ranks: tuple[GuessError, ...] = ()
     tail: tuple[Tail, ...] = ()
@@ -119,6 +121,7 @@ def measure(
         independent = identified.independent
         error = identification_error(identified.credit, independent=independent)
         top_k, ranks = identified.within(GUESSES, users), identified.within(rank_steps(users), users)
+        before = Ranks.of(np.asarray(identified.rank_low) - 1, np.asarray(identified.rank_high) - 1, users)
         if identified.clarity is not None:
             exposed = exposure(identified.credit, identified.clarity)
             tail = tail_of(identified.credit, identified.clarity)
@@ -141,4 +144,5 @@ def measure(
         rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in ranks),
         exposure=exposed,
         tail=tail,
+        ranks=before,
     )
