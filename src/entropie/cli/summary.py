@@ -130,6 +130,9 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     if guessed:
         flags = ", ".join(f"--{role}" for role, c in columns.items() if c["how"] == "guessed" and c["column"])
         lines.append(output.paragraph(f"Columns guessed: {', '.join(guessed)} (change with {flags})."))
+    several = (facts.get("categories") or {}).get("items_with_several")
+    if several:
+        lines.append(f"{plural(several, 'item')} with several categories: the one that most rows name is taken.")
     if "time" in columns and columns["time"]["column"] is None:
         lines.append("No time column: rows are in the order of the file (--time names one).")
     return lines
