@@ -57,6 +57,7 @@ def without_clock(document: dict) -> dict:
         del document[key]
     del document["provenance"]["seconds"], document["provenance"]["date"]
     document["provenance"].pop("command", None)
+    document["provenance"].pop("run")
     for attack in (*document["attacks"], *document["attackers"]):
         del attack["seconds"]
     return document

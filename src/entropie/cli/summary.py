@@ -203,10 +203,6 @@ def _cautions(result: Assessment) -> list[str]:
             "Warning: these events are reports of a mechanism, and the attack does not use its parameters; an attacker "
             "who does re-identifies more people. Assess the true events with --protect."
         )
-    if not any(row.attacker == "points" for row in result.attackers):
-        lines.append(
-            "Only earlier behaviour was tried, target by target: a cluster runs neither known events nor 1:1 matching."
-        )
     failed = sorted({NAMES[row.attacker] for row in result.attackers if row.failed and row.matcher == "fused"})
     if failed:
         lines.append(

@@ -80,7 +80,7 @@ def nearest_people(
     for row in range(rows):
         low, high = targets.offsets[row], targets.offsets[row + 1]
         lengths = starts[targets.items[low:high] + 1] - starts[targets.items[low:high]]
-        order = np.argsort(lengths)
+        order = np.argsort(lengths, kind="mergesort")
         gross, net = _left(targets, ceilings, order, row)
         found = 0
         step = 0
@@ -111,7 +111,8 @@ def nearest_people(
                 chosen[some] = person
                 some += 1
             sums[person] = 0.0
-        chosen = np.sort(chosen[:some])
+        chosen = chosen[:some].copy()
+        chosen.sort()
         standing = np.empty(some)
         for place in range(some):
             standing[place] = _whole(people, targets, row, chosen[place], hours)
