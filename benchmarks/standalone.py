@@ -32,14 +32,14 @@ class Standalone:
         self._home = Path(pyspark.__file__).parent
         self.folder = folder
         self._memory = memory
+        self._workers = workers
         self._started = 0
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._log = self._start("master", "org.apache.spark.deploy.master.Master", "--webui-port", "0")
         try:
             found = _awaited(lambda: re.search(r"spark://127\.0\.0\.1:\d+", self._log.read_text()), self._log)
             self.master: str = found[0]
-            for _ in range(workers):
-                self.add_worker()
+            self.mend()
         except BaseException:
             self.stop()
             raise
@@ -49,6 +49,11 @@ class Standalone:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def mend(self) -> None:
+        """Start workers in place of those that were killed."""
+        while len(self._processes) <= self._workers:
+            self.add_worker()
 
     def add_worker(self) -> None:
         """Start one more worker, and wait until the master knows it."""

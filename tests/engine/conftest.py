@@ -41,6 +41,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
 def spark(cluster: Standalone) -> Iterator[SparkSession]:
     session = connect(cluster.master, memory="1g")
     session.conf.set("spark.sql.shuffle.partitions", "3")
+    session.conf.set("spark.sql.codegen.wholeStage", "false")  # no query here lives long enough to repay a compiler
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     try:
         yield session
     finally:
