@@ -34,6 +34,9 @@ POINTS, MOST_POINTS = (1, 2, 4, 8), 64
 """Numbers of points that are tried unless told otherwise, and the most."""
 
 
+MATCHERS_ALONE = ("profile",)
+"""The scope in which matchers may stand for the attackers of known events, the crowd and all traces, on a cluster."""
+
 MANY_TARGETS, USUAL_TARGETS = 50_000, 20_000
 """Of more people than the first, the second number are attacked unless asked otherwise."""
 

@@ -16,7 +16,7 @@ from entropie.engine.local import LocalEngine
 from entropie.plan.plan import Plan
 
 LOCAL = ["--users", "20K", "--events-per-user", "30", "--items", "100K"]
-SIZES = ["--users", "100M", "--events", "10G", "--items", "50M", "--targets", "all"]
+SIZES = ["--users", "100M", "--events", "10G", "--items", "50M", "--targets", "all", "--scope", "profile"]
 
 
 @pytest.mark.parametrize(

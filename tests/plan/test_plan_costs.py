@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ SMALL = Rates(
     },
     read_ns=7.0,
     encode_ns=11.0,
+    attacker_event_ns=37.0,
+    attacker_target_ns=41.0,
+    visit_ns=43.0,
     entry_ns=13.0,
     result_ns=19.0,
     law_ns=23.0,
@@ -76,6 +80,7 @@ def test_a_small_example_by_hand():
     scoring = 2 * (5_000 * 6 * 2 * 10 + 1000 * 1000 * 0.5 + 1000 * 3 * 17)
     merging = 2 * (1000 * 3 * 19 + 12 * 23)
     measures = 2 * (1000 * 29 + 31)
+    attackers = 20_000 * 37 + 1000 * 41 + 5_000 * 6 * 43
     assert found.core_hours == pytest.approx(
         {
             "read": 2 * 20_000 * 7 / hour,
@@ -83,6 +88,7 @@ def test_a_small_example_by_hand():
             "models": 2 * (indexed * 13 + 5e3) / hour,
             "scoring": 2 * scoring / hour,
             "merging": 2 * merging / hour,
+            "attackers": 2 * attackers / hour,
             "measures": 2 * measures / hour,
         }
     )
@@ -99,11 +105,14 @@ def test_a_small_example_by_hand():
             "ingest": 2 * 20_000 * 18 / hour / 4,
             "grid": 2 * (indexed * 13 + 5e3 + scoring + merging) / hour / 4,  # 12 cells are 3 waves on 4 cores
             "moving": 2 * sum(found.moved_bytes.values()) / 2e6 / 3600,
-            "last_tasks": 2 * measures / hour / 2,  # both at once
+            "last_tasks": 2 * measures / hour / 2 + 2 * attackers / hour,  # both at once; in one task
         }
     )
     assert found.memory_bytes["task"] == 6 * 10**6 * 2  # 0.6 of 40 MB, for two cores
-    assert found.memory_bytes["last_task"] == 120_000
+    assert found.memory_bytes["last_task"] == 20_000 * 120
+    alone = price(replace(plan, attackers=False), found.data, found.machines, rates=SMALL)
+    assert alone.memory_bytes["last_task"] == 120_000
+    assert alone.core_hours == {**found.core_hours, "attackers": 0.0}
     assert found.disk_bytes_per_executor == (3 * 20_000 * 30 + 20_000 * 5 + moved * 16 + rows * 24) // 2
     assert sum(found.scoring_core_hours.values()) == pytest.approx(found.core_hours["scoring"])
 
@@ -114,7 +123,9 @@ def test_one_machine_shares_the_scoring_among_its_threads():
     data = Data(counts, 50, 6.0)
     one, four = (price(plan, data, Machines(1, cores, 8e9), on_cluster=False, rates=SMALL) for cores in (1, 4))
     assert one.core_hours == four.core_hours
-    assert one.hours["grid"] - four.hours["grid"] == pytest.approx(0.75 * one.core_hours["scoring"])
+    assert one.hours["grid"] - four.hours["grid"] == pytest.approx(
+        0.75 * (one.core_hours["scoring"] + one.core_hours["attackers"])
+    )
     assert one.total_hours == pytest.approx(0.001 + sum(one.core_hours.values()))
     assert (one.moved_bytes, one.disk_bytes_per_executor) == ({}, 0)
 
@@ -233,6 +244,10 @@ def test_what_does_not_fit_is_said():
     asked = Data(Counts.even(10**8, 50, 50), 10**7, 100.0), request("visit", engine="spark")
     tight = priced(asked, Machines(10, 4, 8 * GB))
     assert tight.fits == {"block": True, "last_task": False, "process": True}
+    assert "needs 1,200.0 GB and the tasks of an executor have 4.8 GB together" in tight.sentences[-1]
+    assert "or leave out with `--scope profile`" in tight.sentences[-1]
+    asked = asked[0], replace(asked[1], attackers=replace(asked[1].attackers, scope=("profile",)))
+    tight = priced(asked, Machines(10, 4, 8 * GB))
     assert "The last task of an attack needs 12.0 GB and the tasks of an executor have 4.8 GB" in tight.sentences[-1]
     assert len(priced(asked, Machines(10, 4, 64 * GB)).sentences) == 2
     here = price(plan_of(request("visit"), asked[0].counts), asked[0], Machines(1, 4, 8 * GB), on_cluster=False)

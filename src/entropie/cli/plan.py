@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +23,7 @@ _STAGES = {
     "models": ("models and index", "models"),
     "scoring": ("scoring", None),
     "merging": ("merging", "results"),
+    "attackers": ("known events, profiles", None),
     "measures": ("measures", None),
 }
 _HOURS = {
@@ -44,7 +45,7 @@ _MOST_EVENTS = 1e12  # of one person
 @option("--distinct", type=SHARE, metavar="SHARE", group="Input", help="Distinct items per event of a person. [0.5]")
 @option("--people-per-event", type=float, metavar="P", group="Input", help="People who share an event's item.")
 @option("--zipf", type=float, metavar="S", group="Input", help="Or their Zipf exponent. [0.7]")
-@options_of(SplitRule, Attackers, without=("converge", "window", "scope", "points"))
+@options_of(SplitRule, Attackers, without=("converge", "window", "points"))
 @option("--engine", type=click.Choice(["local", "spark"]), group="Running", help="Engine. [spark with executors]")
 @option("--executors", type=COUNT, metavar="N", group="Running", help="Spark executors to run on.")
 @option("--hours", type=float, metavar="H", group="Running", help="Or: find how many end in H hours.")
@@ -105,8 +106,8 @@ def _priced(chosen: Mapping[str, Any]) -> Price:
 def _request(chosen: Mapping[str, Any], on_cluster: bool) -> Request:
     """The job, without its events: attackers, split, and how it runs."""
     own = {"engine": "spark"} if on_cluster else {"threads": chosen.get("cores"), "memory": chosen.get("memory")}
-    mine = ("rule", "knowledge", "train_events", "target_events", "matchers", "known_events", "targets", "control")
-    return Request.of(None, {**{name: chosen[name] for name in mine if name in chosen}, **own})
+    mine = {field.name for kind in (SplitRule, Attackers) for field in fields(kind)}
+    return Request.of(None, {**{name: value for name, value in chosen.items() if name in mine}, **own})
 
 
 def _data(chosen: Mapping[str, Any], request: Request) -> Data:

@@ -82,6 +82,7 @@ class CoreHours(Part, frozen=True):
     models: Size
     scoring: Size
     merging: Size
+    attackers: Size
     measures: Size
     total: Size
 

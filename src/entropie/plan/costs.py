@@ -19,11 +19,15 @@ from entropie.plan.plan import Plan
 from entropie.plan.sizes import MOST_EXECUTORS, TASK_SHARE, Data, Machines
 
 SCHEMA = "entropie.plan/1"
+EVENT_BYTES = 120
+"""Room that attackers beside the matchers need for an event: traces as they arrive and together, split, profiles."""
+
 _NS_PER_HOUR = 3.6e12
 _WHAT_IT_IS = (
     "A projection from rates of small runs: it may be wrong by a factor of three. Other jobs on the same machines are "
     "not in it."
 )
+_LEAVE_OUT = ", or leave out with `--scope profile` who needs all traces at once"
 _WHAT_DECIDES = (
     "The number of people who share the item of an event, {:,.0f} here, decides the time of scoring. Measure it on a "
     "sample where you can; it grows with the people."
@@ -44,6 +48,9 @@ class Rates:
     entry_ns: float = 100.0  # per entry of a row made, moved and indexed
     result_ns: float = 1_000.0  # per target and user block, merged
     law_ns: float = 10e6  # per cell, merged
+    attacker_event_ns: float = 1_400.0  # per event, for the attackers beside the matchers
+    attacker_target_ns: float = 1_000_000.0  # per target, for the same
+    visit_ns: float = 15.0  # per person who shares an item with a target, where these look for candidates
     last_ns: float = 25_000.0  # per target, in the one last task of an attack
     attack_ns: float = 0.0  # per attack, in that task, however many people there are
     start_seconds: float = 20.0  # before and between the stages, however many people there are
@@ -145,9 +152,17 @@ class Price:
             "models": indexed * rates.entry_ns + sum(made.values()),
             "scoring": sum(part.scoring_ns for part in parts),
             "merging": len(parts) * results,
+            "attackers": self._attackers_ns if self.plan.attackers else 0.0,
             "measures": len(parts) * (targets * rates.last_ns + rates.attack_ns),
         }
         return {stage: rates.overhead * time / _NS_PER_HOUR for stage, time in busy.items()}
+
+    @property
+    def _attackers_ns(self) -> float:
+        """Time of points and profiles: to arrange the events, and per target to draw, search and weigh."""
+        rates, visits = self.rates, self.data.target_items * self.data.shared(None)
+        each = self.data.events * rates.attacker_event_ns + self.plan.targets * rates.attacker_target_ns
+        return each + visits * rates.visit_ns
 
     @property
     def scoring_core_hours(self) -> dict[str, float]:
@@ -165,7 +180,7 @@ class Price:
         spent, cores = self.core_hours, self.machines.all_cores
         start, ingest = self.rates.start_seconds / 3600.0, spent["read"] + spent["encode"]
         if not self.on_cluster:
-            grid = spent["models"] + spent["merging"] + spent["scoring"] / cores
+            grid = spent["models"] + spent["merging"] + (spent["scoring"] + spent["attackers"]) / cores
             return {"start": start, "ingest": ingest, "grid": grid, "last_tasks": spent["measures"]}
         cells = self.plan.grid.cells * self.plan.models
         used = cells / (-(-cells // cores) * cores)
@@ -176,7 +191,7 @@ class Price:
             "ingest": ingest / cores,
             "grid": (spent["models"] + spent["scoring"] + spent["merging"]) / (cores * used),
             "moving": both_ways * sum(self.moved_bytes.values()),
-            "last_tasks": spent["measures"] / len(self._parts) * waves,
+            "last_tasks": spent["measures"] / len(self._parts) * waves + spent["attackers"],
         }
 
     @property
@@ -236,7 +251,9 @@ class Price:
                 "executor_tasks": round(TASK_SHARE * machines.memory),
                 "task": machines.task_memory,
                 "block": block,
-                "last_task": round(self.plan.targets * rates.last_bytes),
+                "last_task": max(
+                    round(self.plan.targets * rates.last_bytes), self.plan.attackers * EVENT_BYTES * self.data.events
+                ),
                 "driver": round(rates.start_bytes),
             }
         entries = max(part.user_entries + part.target_entries for part in self._parts)
@@ -262,7 +279,7 @@ class Price:
             need, have = self.memory_bytes["last_task"] / 1e9, self.memory_bytes["executor_tasks"] / 1e9
             said.append(
                 f"The last task of an attack needs {need:,.1f} GB and the tasks of an executor have {have:,.1f} GB "
-                "together: raise the memory of the executors."
+                f"together: raise the memory of the executors{_LEAVE_OUT if self.plan.attackers else ''}."
             )
         if not self.fits["process"]:
             said.append("The memory of this machine does not suffice: give `--memory`, or use a cluster.")

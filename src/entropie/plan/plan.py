@@ -19,7 +19,7 @@ from entropie.plan.attacks import (
     Training,
 )
 from entropie.plan.grid import TASK_MEMORY, Bins, Grid, Workers, grid_of
-from entropie.request import Request, Run
+from entropie.request import MATCHERS_ALONE, Request, Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +88,7 @@ class Plan:
     people         candidates; `targets` of them are attacked
     known_events   numbers of events that weaker attackers know, rising
     single         whether no target has more than one event
+    attackers      whether the attackers beside the matchers run, who need everybody's traces at once
     """
 
     people: int
@@ -98,6 +99,7 @@ class Plan:
     knows_targets: bool
     single: bool
     grid: Grid
+    attackers: bool = True
 
     @property
     def first_stage(self) -> tuple[tuple[AttackSpec, ...], ...]:
@@ -155,6 +157,7 @@ def plan_of(request: Request, counts: Counts, workers: Workers | None = None) ->
         knows_targets=request.split.knowledge == "maximum",
         single=int(counts.target[0][-1]) == 1,
         grid=grid_of(counts.bins, workers or workers_of(request.run), models, counts.attacked),
+        attackers=request.run.engine == "local" or attackers.scope != MATCHERS_ALONE,
     )
 
 

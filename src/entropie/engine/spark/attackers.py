@@ -24,11 +24,9 @@ from entropie.engine.spark.blocks import joined
 from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.encoding import Ingested
 from entropie.errors import InvalidInput, option
+from entropie.plan.costs import EVENT_BYTES
 from entropie.plan.grid import TASK_MEMORY
-from entropie.request import Request, Run, Source
-
-EVENT_BYTES = 120
-"""Room that a task needs for an event: traces as they arrive and put together, split, and profiles of them."""
+from entropie.request import MATCHERS_ALONE, Request, Run, Source
 
 _ASSESSED, _RELEASED = range(2)
 
@@ -50,7 +48,7 @@ def fits_a_task(people: Ingested, request: Request) -> bool:
     memory = TASK_MEMORY if request.run.memory is None else request.run.memory
     if needed <= memory:
         return True
-    if request.attackers.scope == ("profile",):
+    if request.attackers.scope == MATCHERS_ALONE:
         return False
     raise InvalidInput(
         f"Attackers who hold known events or all traces need {needed / 1e9:.1f} GB in one task, which may fill "
