@@ -8,6 +8,8 @@ from fractions import Fraction
 import pytest
 
 from entropie.mechanisms.choice import RandomChoice
+from entropie.mechanisms.erasure import Erasure
+from entropie.mechanisms.hadamard import HadamardResponse
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.randomized_response import RandomizedResponse
@@ -16,7 +18,16 @@ from entropie.theory.loss import CountingRates
 
 RR = RandomizedResponse(domain_size=7, epsilon=2.0)
 GLH = LocalHashing(domain_size=11, hash_size=4, epsilon=2.0)
-for _made in (RR, GLH, Identity(5), RandomChoice((RR, RandomizedResponse(domain_size=7, epsilon=1.0)), (0.3, 0.7))):
+HADAMARD = HadamardResponse(domain_size=11, epsilon=1.5)
+ERASURE = Erasure.from_theta(domain_size=7, theta=0.3)
+for _made in (
+    RR,
+    GLH,
+    HADAMARD,
+    ERASURE,
+    Identity(5),
+    RandomChoice((RR, RandomizedResponse(domain_size=7, epsilon=1.0)), (0.3, 0.7)),
+):
     _name = f"Test{type(_made).__name__}"
     globals()[_name] = type(_name, (MechanismContract,), {"mechanism": _made})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,7 +133,10 @@ def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> It
     yield f"{output.count(made.rows)} reports {order} in {output.name(made.out)}"
     yield f"Parameters: {output.name(made.parameters)} (id {short})"
     truth, budget = output.number(made.theta), output.number(made.epsilon)
-    yield f"Each row is the true item with probability {truth}, else noise (epsilon {budget})."
+    what = "depends on the true item" if built.reports_are == "other" else "is the true item"
+    yield f"Each row {what} with probability {truth}, else it is noise (epsilon {budget})."
+    if made.theta < 1.0 and math.isinf(made.epsilon):
+        yield "Warning: a report that names an item is true; nobody can deny it."
     if made.theta == 1.0:
         yield "These are the items themselves: no noise was added, nobody is protected."
     else:

@@ -163,12 +163,10 @@ dictionary_option = option(
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
     """--mechanism, --epsilon, --theta, --hash-size, --prime."""
-    names = "[rr|glh]"  # or one that another package registers
+    names = "NAME"  # of those built in, or one that another package registers
     return _together(
         command,
-        option(
-            "--mechanism", metavar=names, group="Mechanism", help="Randomized response (rr) or local hashing (glh)."
-        ),
+        option("--mechanism", metavar=names, group="Mechanism", help="rr, glh, hadamard or erasure."),
         option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
         option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
         option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),

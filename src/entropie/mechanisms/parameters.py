@@ -46,6 +46,14 @@ class HashingFields(ResponseFields, frozen=True, tag_field="kind", tag="glh"):
     prime: Digits
 
 
+class HadamardFields(ResponseFields, frozen=True, tag_field="kind", tag="hadamard"):
+    """Hadamard response."""
+
+
+class ErasureFields(ResponseFields, frozen=True, tag_field="kind", tag="erasure"):
+    """Erasure."""
+
+
 class IdentityFields(Part, frozen=True, tag_field="kind", tag="identity"):
     """Pseudonyms alone."""
 
@@ -55,7 +63,9 @@ class IdentityFields(Part, frozen=True, tag_field="kind", tag="identity"):
 class ChoiceFields(Part, frozen=True, tag_field="kind", tag="choice"):
     """A random choice between mechanisms."""
 
-    parts: Annotated[list[ResponseFields | HashingFields | IdentityFields], Meta(min_length=1)]
+    parts: Annotated[
+        list[ResponseFields | HashingFields | HadamardFields | ErasureFields | IdentityFields], Meta(min_length=1)
+    ]
     weight_numerators: Annotated[list[Numerator], Meta(min_length=1)]
 
 
@@ -68,6 +78,20 @@ class Response(ResponseFields, frozen=True, tag_field="kind", tag="rr"):
 
 class Hashing(HashingFields, frozen=True, tag_field="kind", tag="glh"):
     """The document of local hashing."""
+
+    schema: _Schema
+    version: _Version
+
+
+class Hadamard(HadamardFields, frozen=True, tag_field="kind", tag="hadamard"):
+    """The document of Hadamard response."""
+
+    schema: _Schema
+    version: _Version
+
+
+class Erased(ErasureFields, frozen=True, tag_field="kind", tag="erasure"):
+    """The document of erasure."""
 
     schema: _Schema
     version: _Version
@@ -87,7 +111,7 @@ class Choice(ChoiceFields, frozen=True, tag_field="kind", tag="choice"):
     version: _Version
 
 
-Parameters = Response | Hashing | Identical | Choice
+Parameters = Response | Hashing | Hadamard | Erased | Identical | Choice
 """The documents of the mechanisms that come with this package."""
 
 

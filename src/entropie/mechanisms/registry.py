@@ -8,13 +8,16 @@ from typing import Any
 
 from entropie.errors import InvalidParameter, option
 from entropie.mechanisms.choice import RandomChoice
+from entropie.mechanisms.erasure import Erasure
+from entropie.mechanisms.hadamard import HadamardResponse
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.plugins import Registry
 
-MECHANISMS = MappingProxyType({made.kind: made for made in (RandomizedResponse, LocalHashing, Identity, RandomChoice)})
+_BUILT_IN = (RandomizedResponse, LocalHashing, HadamardResponse, Erasure, Identity, RandomChoice)
+MECHANISMS = MappingProxyType({made.kind: made for made in _BUILT_IN})
 """The mechanisms that come with this package, by kind."""
 
 _REGISTRY: Registry[type[Mechanism]] = Registry("entropie.mechanisms", "mechanism", "kind", MECHANISMS)

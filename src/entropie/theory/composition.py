@@ -12,7 +12,7 @@ from collections.abc import Callable
 from entropie.theory.special import binomial_pmf, binomial_upper_tail
 
 
-def alpha_bits(single: float, theta: float, answers: int, users: int, reports: int) -> float:
+def alpha_bits(single: float, theta: float, answers: float, users: int, reports: int) -> float:
     """min{ t alpha_1, log n, E min(log n, S log b) } for `single` = alpha_1 and `answers` = b."""
     cap = math.log2(users)
     if reports == 1:
@@ -21,7 +21,9 @@ def alpha_bits(single: float, theta: float, answers: int, users: int, reports: i
     return min(reports * single, cap, revealed)
 
 
-def success(theta: float, answers: int, users: int, reports: int, list_size: int = 1, prior_max: float = 0.0) -> float:
+def success(
+    theta: float, answers: float, users: int, reports: int, list_size: int = 1, prior_max: float = 0.0
+) -> float:
     """E min(1, L b^S p_1): best possible success of L guesses after t reports (p_1 = 1/n for uniform users)."""
     largest = prior_max or 1.0 / users
     base = min(1.0, min(list_size, users) * largest)

@@ -259,6 +259,50 @@ def guarantee(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None =
     )
 
 
+def noisy_guarantee(
+    crowd: Crowd, channel: ChannelParameters, truth: Fraction, factor: float, single_bits: float
+) -> Guarantee:
+    """For a mechanism that is noise but for probability theta, of any shape.
+
+    A report that is no noise raises the best guess by `factor` at most (the sum over answers of the largest probability
+    that an item gives it), and one report tells `single_bits` at most. Everything else follows from these and epsilon:
+    D(P||Q) <= the sum of both directions <= 2 theta epsilon, and <= epsilon tanh(epsilon/2).
+    """
+    n, t, prior_max, k, eps = crowd.users, crowd.reports, crowd.prior_max, channel.domain_size, channel.epsilon
+    theta, factor = float(truth), min(factor, float(min(n, k)))
+    alpha = composition.alpha_bits(min(single_bits, theta * math.log2(min(n, k))), theta, factor, n, t)
+    alpha_paper = t * theta * math.log2(min(n, k))
+
+    def success(asked: Crowd) -> Fraction:
+        guesses = min(Fraction(1), asked.guesses)
+        direct = truth * min(Fraction(1), Fraction(factor) * guesses) + (1 - truth) * guesses
+        if t > 1:
+            direct = raised(composition.success(theta, factor, n, t, asked.list_size, prior_max or 0.0))
+        return min(direct, raised(fano.success(alpha, n, prior_max, asked.list_size)))
+
+    tanh = math.tanh(eps / 2.0)
+    return Guarantee(
+        mechanism=channel,
+        users=n,
+        reports_per_user=t,
+        list_size=crowd.list_size,
+        prior_max=prior_max,
+        alpha_bits=alpha,
+        alpha_bits_paper=alpha_paper,
+        alpha_bits_ldp=t * paper.alpha_bits_ldp(n, k, eps),
+        alpha_bits_ldp_tight=t * any_mechanism.alpha_bits(n, k, eps),
+        bayes_error=error_of(success(replace(crowd, list_size=1))),
+        bayes_error_paper=paper.bayes_error(alpha_paper, n, prior_max),
+        bayes_error_fano=fano.bayes_error(alpha, n, prior_max),
+        list_error=error_of(success(crowd)),
+        max_leakage_bits=min(math.log2(n), t * math.log2(1.0 + theta * (factor - 1.0))),
+        per_user_bits=0.0 if theta == 0.0 else t * min(2.0 * theta, tanh) * eps / math.log(2.0),
+        posterior_max=any_mechanism.posterior_max(n, eps, t, prior_max),
+        contraction=min(theta, tanh * tanh),
+        all_reports=all_reports(crowd, k, truth, eps, alpha if crowd.linked else single_bits),
+    )
+
+
 def _ideal_alpha_bits(channel: ChannelParameters, crowd: Crowd) -> float:
     """Exact for one report; otherwise a bound."""
     k, g, eps = channel.domain_size, channel.answers, channel.epsilon
