@@ -109,6 +109,11 @@ def assess(
     points: Sequence[int] = POINTS,
     matchers: Sequence[str] = (),
     known_events: Sequence[int] = (),
+    point_errors: str | None = None,
+    known: object = None,
+    truth: object = None,
+    parameters: str | os.PathLike[str] | None = None,
+    dictionary: str | os.PathLike[str] | None = None,
     targets: int | Literal["all"] | None = None,
     control: bool = True,
     converge: bool = False,
@@ -148,7 +153,9 @@ def assess(
     drawn by a hash of their id, are attacked among all the others (everybody up to 50,000 people, else 20,000).
     `rule` and `knowledge` say what the attacker knows, `train_events` and `target_events` how much of it; `points`
     lists numbers of random events that attackers hold, `known_events` numbers of first events, and `scope` names the
-    attackers that are judged. `profile`, or `limit` with `limit_name` and `fail_on`, is what the risk is judged
+    attackers that are judged. `known` is another file about the same people that the attacker holds, `truth` a map of
+    its ids to those of the events; reports that `obfuscate` wrote are attacked with their `parameters` and, where items
+    have names, their `dictionary`. `profile`, or `limit` with `limit_name` and `fail_on`, is what the risk is judged
     against; `protect` looks for noise that gives every attacker this error rate. With `engine="spark"` (or a
     DataFrame) the work is done on a cluster, with the same result; there `order` names the column that says which of a
     person's rows of equal time came first, and `memory` is what one task may fill. Same data and seed, same result.
@@ -270,6 +277,8 @@ def _from_spark(request: Request) -> Findings:
     """What one machine would find, from a cluster."""
     alone = {
         "category": request.source.category,
+        "point_errors": request.attackers.point_errors,
+        "known": request.attackers.known is not None,
         "converge": request.attackers.converge,
         "window": request.attackers.window,
         "protect": request.verdict.protect,

@@ -198,6 +198,7 @@ def findings_of(prepared: Prepared, request: Request, begun: float | None = None
     release = Release.of(
         prepared.released, split, rule, item_categories=prepared.categories, attacked=prepared.attacked
     )
+    release = replace(release, known=prepared.known)
     kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
     traces = prepared.traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)

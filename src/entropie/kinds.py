@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropie.errors import InvalidParameter
-from entropie.quantities import read_bytes, read_count, read_share
+from entropie.quantities import PointErrors, read_bytes, read_count, read_share
 from entropie.theory import checks
 
-Kind = Literal["text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date"]
+Kind = Literal[
+    "text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date", "errors",
+    "table",
+]  # fmt: skip
 
 
 def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) -> Any:
@@ -63,6 +66,10 @@ def _date(value: Any) -> datetime.date:
     return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
 
 
+def _errors(value: Any) -> PointErrors:
+    return value if isinstance(value, PointErrors) else PointErrors.read(value)
+
+
 def _several(one: Any) -> Any:
     return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
 
@@ -80,6 +87,8 @@ _CONVERTERS: dict[Kind, Any] = {
     "flag": _flag,
     "path": Path,
     "date": _date,
+    "errors": _errors,
+    "table": lambda value: value if hasattr(value, "__arrow_c_stream__") else Path(value),
 }
 _RULES: dict[Kind, str] = {
     "text": "a text that is not empty",
@@ -94,4 +103,6 @@ _RULES: dict[Kind, str] = {
     "flag": "true or false",
     "path": "a path",
     "date": "a date, such as 2027-01-31",
+    "errors": "how wrong points may be, such as time=30min,items=10%",
+    "table": "a path or an object with __arrow_c_stream__",
 }

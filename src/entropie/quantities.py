@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 _FACTORS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9, "T": 10**12}
 _LARGEST_EXPONENT = 30
 _COUNT = re.compile(r"([+-]?\d[\d_,]*(?:\.\d+)?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.IGNORECASE)
+_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
+_DURATION = re.compile(r"(\d{1,9})\s*(s|min|h|d)", re.IGNORECASE)
 _BYTES = re.compile(r"(\d+(?:\.\d+)?(?:e\+?\d{1,2})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
@@ -48,3 +51,38 @@ def read_bytes(text: str) -> int:
     if size < 1:
         raise ValueError(text)
     return size
+
+
+def read_seconds(text: str) -> int:
+    """Read a length of time: 45s, 30min, 2h, 1d. Raises ValueError otherwise."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    return int(found[1]) * _SECONDS[found[2].lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class PointErrors:
+    """How wrong points may be: times by up to so many seconds either way, and this share of the items."""
+
+    time_seconds: int = 0
+    items: float = 0.0
+
+    @classmethod
+    def read(cls, text: str) -> PointErrors:
+        """Read `time=30min,items=10%`, or one of the two. Raises ValueError for anything else."""
+        given = dict(part.split("=", 1) for part in text.replace(" ", "").split(","))
+        if given.keys() - {"time", "items"} or len(given) < text.count("=") or not given:
+            raise ValueError(text)
+        items = read_share(given.get("items", "0"))
+        if not 0.0 <= items < 1.0:
+            raise ValueError(text)
+        return cls(read_seconds(given.get("time", "0s")), items)
+
+    @property
+    def none(self) -> bool:
+        """Whether points are right."""
+        return not self.time_seconds and not self.items
+
+    def __str__(self) -> str:
+        return f"time={self.time_seconds}s,items={self.items * 100:.10g}%"

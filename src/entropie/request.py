@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.kinds import Kind, converted
 from entropie.progress import Progress, silent
+from entropie.quantities import PointErrors
 from entropie.theory import checks
 
 LARGEST_THREADS = 256
@@ -147,6 +148,10 @@ class Attackers:
     matchers       the ways to compare traces; all of them where empty
     known_events   numbers of events to show weaker attackers for
     targets        how many people are attacked, each among everybody; None: everybody, `USUAL_TARGETS` of many
+    point_errors   how wrong points may be; they are taken to be right where None
+    known, truth   another file about the same people, and who is who in both; the same ids where None
+    parameters     parameter document of the reports attacked, where it is not beside them
+    dictionary     item names behind the codes of reports, where the known file has names
     control        also attack with identities shuffled, where there is nothing to find
     scope          attackers that are judged, by name; all of them where empty
     points         numbers of points that the attacker of points holds
@@ -162,6 +167,11 @@ class Attackers:
     )
     scope: tuple[str, ...] = _option((), "Attacker to judge; repeatable. [all]", "texts", "NAME")
     points: tuple[int, ...] = _option(POINTS, "Numbers of known events; repeatable.", "counts", "N")
+    point_errors: PointErrors | None = _option(None, "Points may be wrong, as in time=30min,items=10%.", "errors", "E")
+    known: Any = _option(None, "The attacker's own file about the same people.", "table", "FILE")
+    truth: Any = _option(None, "Who is who: its ids, those of EVENTS. [same ids]", "table", "FILE")
+    parameters: Path | None = _option(None, "Parameters of reports. [beside EVENTS]", "path", "FILE")
+    dictionary: Path | None = _option(None, "Item names and codes of reports.", "path", "FILE")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matchers", tuple(dict.fromkeys(self.matchers)))
@@ -172,6 +182,8 @@ class Attackers:
         for name, most in (("known_events", checks.LARGEST_SIZE), ("points", MOST_POINTS)):
             numbers = {checks.whole_number(name, number, at_least=1, at_most=most) for number in getattr(self, name)}
             object.__setattr__(self, name, tuple(sorted(numbers)))
+        if self.truth is not None and self.known is None:
+            raise InvalidParameter(f"{option('truth')} goes with {option('known')}, and only there.")
         if self.targets not in (None, "all"):
             checks.whole_number("targets", self.targets, at_least=2)
 
@@ -363,7 +375,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _is_set(section: Any, declared: dataclasses.Field[Any]) -> bool:
     value = getattr(section, declared.name)
     return (
-        value is not None and value != declared.default and (declared.name != "events" or isinstance(value, str | Path))
+        value is not None
+        and not hasattr(value, "__arrow_c_stream__")
+        and value != declared.default
+        and (declared.name != "events" or isinstance(value, str | Path))
     )
 
 

@@ -97,6 +97,13 @@ def seconds(value: float) -> str:
     return f"{whole // 3600}\N{NO-BREAK SPACE}h {whole % 3600 // 60}\N{NO-BREAK SPACE}min"
 
 
+def shortest(whole_seconds: int) -> str:
+    """A length of time in its largest whole unit: 45 s, 30 min, 2 h, 1 d."""
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    unit, length = next((unit, length) for unit, length in units if whole_seconds % length == 0)
+    return f"{count(whole_seconds // length)}\N{NO-BREAK SPACE}{unit}"
+
+
 def size(number_of_bytes: float) -> str:
     """Bytes with the unit (powers of 1,000) that leaves one to three digits before the point."""
     for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.measured import Attack
+from entropie.attack.scoring import AttackOutcome
+from entropie.data.known import KnownFile
+from entropie.data.reported import Reported
 from entropie.data.split import Split, knows
 from entropie.data.traces import Traces
 from entropie.measures.best import level_among
@@ -39,6 +42,7 @@ class Release:
     contained        whether the known events are among the attacked ones (rule history, maximum knowledge)
     knows            what the attacker of earlier behaviour knows, in a few words
     attacked         who of the released is attacked, among everybody; all unless given
+    known            the attacker's other file beside the release, or beside reports; None where there is none
     """
 
     released: Traces
@@ -47,6 +51,7 @@ class Release:
     contained: bool = False
     knows: str = "earlier events"
     attacked: NDArray[np.int64] | None = None
+    known: KnownFile | Reported | None = None
 
     @classmethod
     def of(
@@ -79,6 +84,13 @@ class Naming:
     rank_low: NDArray[np.int64] | None = None
     rank_high: NDArray[np.int64] | None = None
     unique: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_outcome(cls, outcome: AttackOutcome, targets: int) -> Naming:
+        """What a matcher's attack achieved on the first targets, those that have an owner."""
+        first = slice(targets)
+        ranks = outcome.rank_low[first] - 1, outcome.rank_high[first] - 1
+        return cls(outcome.credit[first], outcome.clarity[first], *ranks)
 
     @property
     def reidentified(self) -> Interval:

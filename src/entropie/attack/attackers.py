@@ -11,16 +11,34 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from entropie.attack.attacker import AttackerRow, Release, Runner
+from entropie.attack.known import known_rows
+from entropie.attack.point_errors import error_rows
 from entropie.attack.points import JUDGED_POINTS, point_rows
 from entropie.attack.profile.rows import profile_rows
+from entropie.attack.reports import report_rows
 from entropie.request import ATTACKERS, Request
 
-RUNNERS: Mapping[str, Runner] = MappingProxyType({"points": point_rows, "profile": profile_rows})
+RUNNERS: Mapping[str, Runner] = MappingProxyType(
+    {
+        "points": point_rows,
+        "point errors": error_rows,
+        "profile": profile_rows,
+        "known file": known_rows,
+        "reports": report_rows,
+    }
+)
+
+
+def runners(request: Request) -> tuple[Runner, ...]:
+    """The attackers that a request gives enough to."""
+    unasked = {"known file", "reports"} if request.attackers.known is None else set()
+    unasked |= {"point errors"} if request.attackers.point_errors is None else set()
+    return tuple(run for name, run in RUNNERS.items() if name not in unasked)
 
 
 def attacker_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
     """Run every attacker; those that do not apply give no row."""
-    for run in RUNNERS.values():
+    for run in runners(request):
         yield from run(release, request)
 
 
@@ -32,7 +50,7 @@ def scoped(rows: list[AttackerRow], request: Request) -> tuple[AttackerRow, ...]
         replace(
             row,
             in_scope=row.attacker in names
-            and (row.points is None or (row.points == JUDGED_POINTS and row.time_resolution == finest)),
+            and (row.attacker != "points" or (row.points == JUDGED_POINTS and row.time_resolution == finest)),
         )
         for row in rows
     )

@@ -44,11 +44,11 @@ Resolution = Literal["second", "minute", "hour", "day", "none"]
 """How exactly the attacker knows when: bins of UTC; `none`: not at all."""
 
 RESOLUTIONS: dict[Resolution, int | None] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "none": None}
-_TO: dict[Resolution, str] = {
+TO: dict[Resolution, str] = {
     "second": "to the second", "minute": "to the minute", "hour": "to the hour", "day": "to the day",
     "none": "times unknown",
 }  # fmt: skip
-_ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max - 1)
+ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max - 1)
 _BLOCK = 4_096
 _RUN_EVENTS = 1 << 20
 _LEAST_QUERIES = 20_000
@@ -123,7 +123,7 @@ class PointIndex:
     def counted(self, queries: Queries, threads: int | None = None) -> tuple[NDArray[np.int64], int]:
         """The same, and how many events of items were looked at."""
         first, again = _distinct(queries)
-        asked = self._ticked(queries if first.size == queries.count else queries.take(first))
+        asked = self.ticked(queries if first.size == queries.count else queries.take(first))
 
         def answer(begin: int) -> tuple[NDArray[np.int64], int]:
             part = asked.part(begin, min(begin + _BLOCK, asked.count))
@@ -136,10 +136,10 @@ class PointIndex:
 
     def held(self, queries: Queries, people: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether one person per query holds all its points."""
-        held: NDArray[np.bool_] = held_by(self.offsets, self.own, people, *self._ticked(queries).arrays)
+        held: NDArray[np.bool_] = held_by(self.offsets, self.own, people, *self.ticked(queries).arrays)
         return held
 
-    def _ticked(self, queries: Queries) -> Queries:
+    def ticked(self, queries: Queries) -> Queries:
         """The queries in the index's own time."""
         return replace(queries, since=self.clock.since(queries.since), until=self.clock.until(queries.until))
 
@@ -218,7 +218,7 @@ def queries_of(traces: Traces, events: NDArray[np.int64], resolution: Resolution
     flat = flat[np.lexsort((flat, traces.items[flat], np.repeat(np.arange(known.shape[0]), np.diff(offsets))))]
     items, width = traces.items[flat], RESOLUTIONS[resolution]
     if width is None or traces.times is None:
-        return Queries(offsets, items, np.full(flat.size, _ALWAYS[0]), np.full(flat.size, _ALWAYS[1]))
+        return Queries(offsets, items, np.full(flat.size, ALWAYS[0]), np.full(flat.size, ALWAYS[1]))
     since = traces.times[flat] // width * width
     return Queries(offsets, items, since, since + (width - 1))
 
@@ -274,6 +274,11 @@ def _by_content(traces: Traces) -> NDArray[np.int64]:
     return np.argsort(content_hashes(traces, traces, popular, popular), kind="stable")
 
 
+def draws_for(people: int) -> int:
+    """How often points are drawn: more often where people are few."""
+    return int(np.clip(_LEAST_QUERIES // max(1, people), 1, _MOST_DRAWS))
+
+
 def _distinct(queries: Queries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first of every query that occurs, and for each query which of these it is.
 
@@ -307,7 +312,7 @@ class PointAttack:
         cls, traces: Traces, points: int = POINTS[-1], run: Run = _RUN, people: NDArray[np.int64] | None = None
     ) -> PointAttack:
         """Draw up to so many points of these people, of everybody unless given."""
-        draws = int(np.clip(_LEAST_QUERIES // max(1, traces.users), 1, _MOST_DRAWS))
+        draws = draws_for(traces.users)
         order = _by_content(traces)
         others = np.empty_like(order)
         others[order] = order[scattered(np.arange(order.size), order.size, run.seed)]
@@ -339,13 +344,13 @@ def point_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
     attack = PointAttack.of(release.released, wanted[-1], request.run, release.attacked)
     for resolution in resolutions_of(release.released):
         for points in wanted:
-            request.run.progress(f"attacking: known events, {_TO[resolution]}", wanted.index(points) / len(wanted))
+            request.run.progress(f"attacking: known events, {TO[resolution]}", wanted.index(points) / len(wanted))
             begun = clock.perf_counter()
             outcome = attack.outcome(points, resolution)
             control = Naming(outcome.control_credit, outcome.credit) if request.attackers.control else None
             yield AttackerRow.of(
                 "points",
-                f"{plural(points, 'random event')}, {_TO[resolution]}",
+                f"{plural(points, 'random event')}, {TO[resolution]}",
                 release.released.users,
                 outcome.naming,
                 control,

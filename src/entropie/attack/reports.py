@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import time as clock
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.attack.attacker import AttackerRow, Naming, Release
+from entropie.attack.chance import scattered
 from entropie.attack.mechanism import HashedTargets, attack_hashed, randomized_response
 from entropie.attack.scoring import AttackOutcome, attack
 from entropie.attack.single import attack_single
+from entropie.data.reported import Reported
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.mechanisms.hashing import HashFamily
 from entropie.mechanisms.mechanism import Mechanism
+from entropie.request import Request
 
 
 def attack_reports(
@@ -44,3 +50,30 @@ def attack_reports(
     raise InvalidParameter(
         f"Parameter `mechanism` must send items or hashes of items to be attacked, got {mechanism.title} instead."
     )
+
+
+def report_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
+    """The row of the attacker who knows the mechanism and, from another file, what people do."""
+    sent = release.known
+    if not isinstance(sent, Reported):
+        return
+    begun, run = clock.perf_counter(), request.run
+    run.progress("attacking: reports", 0.0)
+    row, control = (
+        Naming.of_outcome(_attacked(sent, order, run.threads), sent.pairs)
+        for order in (None, scattered(np.arange(sent.pairs), sent.pairs, run.seed))
+    )
+    yield AttackerRow.of(
+        "reports",
+        "the mechanism and the known file",
+        sent.known.users,
+        row,
+        control if request.attackers.control else None,
+        matcher=sent.mechanism.kind,
+        seconds=clock.perf_counter() - begun,
+    )
+
+
+def _attacked(sent: Reported, order: NDArray[np.int64] | None, threads: int | None) -> AttackOutcome:
+    offsets, reports = sent.sent(order)
+    return attack_reports(sent.mechanism, sent.known, reports, offsets, threads=threads)

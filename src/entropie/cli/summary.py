@@ -150,24 +150,30 @@ def _attacker_table(result: Assessment) -> str:
 
 
 def _shown(rows: Sequence[AttackerRow]) -> list[int]:
-    """One row per attacker; of points also what the hour tells, and no time at all."""
+    """One row per attacker; of points also what the hour tells, no time at all, and points that may be wrong."""
     places = leading(rows)
+    finest = next((rows[place].time_resolution for place in places if rows[place].attacker == "points"), None)
     coarser = [
         place
         for place, row in enumerate(rows)
-        if row.points == _POINTS and row.time_resolution in ("hour", "none") and place not in places
+        if row.attacker == "points" and row.points == _POINTS and place not in places
+        if row.time_resolution in (("hour", "none") if row.matcher is None else (finest,))
     ]
     points = [place for place in places if rows[place].attacker == "points"]
     return [*points, *coarser, *(place for place in places if place not in points and rows[place].attacker != "crowd")]
 
 
 def _name(row: AttackerRow) -> str:
-    return NAMES[row.attacker] if row.points is None else plural(row.points, "known event")
+    if row.attacker != "points" or row.points is None:
+        return NAMES[row.attacker]
+    return plural(row.points, "known event") if row.matcher is None else "... with errors"
 
 
 def _knows(row: AttackerRow, result: Assessment) -> str:
     """What an attacker knows, in the few letters that the table has."""
-    if row.points is not None:
+    if row.attacker == "points":
+        if row.matcher is not None:
+            return row.knows.split(", ", 2)[-1]
         return "items" if row.time_resolution == "none" else f"items, times to the {row.time_resolution}"
     if row.attacker in ("joint", "crowd"):
         return "the same"
@@ -198,11 +204,12 @@ def _split(result: Assessment) -> SplitFacts:
 def _cautions(result: Assessment) -> list[str]:
     """What a reader must know before relying on the first number."""
     lines = []
-    if result.input.get("obfuscated"):
+    if result.input.get("obfuscated") and not any(row.attacker == "reports" for row in result.attackers):
         lines.append(
-            "Warning: these events are reports of a mechanism, and the attack does not use its parameters; an attacker "
-            "who does re-identifies more people. Assess the true events with --protect."
+            "Warning: these events are reports of a mechanism, and no attacker here uses its parameters; one who does "
+            "re-identifies more people. Name what people really did with --known FILE, or assess it with --protect."
         )
+    lines += _known_notes(result)
     failed = sorted({NAMES[row.attacker] for row in result.attackers if row.failed and row.matcher == "fused"})
     if failed:
         lines.append(
@@ -211,6 +218,15 @@ def _cautions(result: Assessment) -> list[str]:
     if result.users < _FEW_PEOPLE:
         lines.append(f"With {result.users} people these numbers say little about any other people.")
     return lines
+
+
+def _known_notes(result: Assessment) -> list[str]:
+    """How much of the attacker's own file is in the release, and what is odd about it."""
+    facts = result.input.get("known")
+    if facts is None:
+        return []
+    both = f"{count(facts['in_both'])} of {plural(facts['people'], 'person', 'people')}"
+    return [f"The attacker's own file: {both} are in the release.", *facts["notes"]]
 
 
 def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:

@@ -98,7 +98,7 @@ class Events:
         return Events(selection.traces, users, items, self.report, kept)
 
 
-def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
+def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None) -> Events:
     """Read a file, folder, pattern or Arrow-speaking table into traces sorted by (user, time, row number).
 
     Codes are ranks of the ids, so the same events get the same codes in any order and format. Rows that
@@ -106,9 +106,9 @@ def read_events(source: Source, run: Run = _ANY_RUN) -> Events:
     rows are kept and counted. Without a time column the row order is the order of events. Columns that are not
     named are guessed; a file without a header calls its columns 1, 2, ...
 
-    Progress is told of the stages `read`, `encode` and `sort`.
+    Progress is told of the stages `read`, `encode` and `sort`. `table` is the source already opened.
     """
-    opened = open_events(source)
+    opened = open_events(source, table)
     table, chosen = opened.table, opened.chosen
     rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
@@ -161,10 +161,13 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
     min_rating = source.min_rating
     if min_rating is None and preset is not None:
         min_rating = preset.min_rating
-    table = _open_table(source, preset) if table is None else table
+    table = open_source(source) if table is None else table
+    roles = source.roles
+    if roles["item"] is None and preset is None and _obfuscated(table):
+        roles["item"] = "report" if "report" in table.columns else "y"
     choices = choose_columns(
         table.header,
-        source.roles,
+        roles,
         _preset_roles(table, preset),
         needed=("user", "item") if min_rating is None and source.rating is None else ("user", "item", "rating"),
         hint=table.hint(),
@@ -209,12 +212,18 @@ def ingest_report(
         order_only=found.order_only,
         suggestion="" if by_preset else table.hint(),
         unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
-        obfuscated=any(set(table.columns) >= columns for columns in _REPORT_COLUMNS),
+        obfuscated=_obfuscated(table),
     )
 
 
-def _open_table(source: Source, preset: Preset | None) -> Table:
+def _obfuscated(table: Table) -> bool:
+    """Whether the rows are reports, as `entropie obfuscate` writes them."""
+    return any(set(table.columns) >= columns for columns in _REPORT_COLUMNS)
+
+
+def open_source(source: Source) -> Table:
     """Open whatever was named: files of a known layout, other files, or a table in memory."""
+    preset = find_preset(source.preset) if source.preset is not None else None
     if source.grid is not None and (preset is None or not preset.is_grid):
         raise InvalidParameter.of("grid", "given only with a preset of coordinates (geolife)", source.grid)
     if hasattr(source.events, "__arrow_c_stream__"):

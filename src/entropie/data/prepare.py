@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from entropie.data.events import Events, IngestReport, read_events
 from entropie.data.filter import drawn_users, keep_active_users
+from entropie.data.known import KnownFile, read_known
+from entropie.data.reported import Reported, read_reported
 from entropie.data.split import Split, settled, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, option
@@ -32,6 +34,7 @@ class Prepared:
     released      whole traces of everybody, those with few events too
     attacked      who of them is attacked; None: all
     categories    category of each item of the traces; None where none was named
+    known         the attacker's other file beside the release, or beside reports; None where none was named
     """
 
     traces: Traces
@@ -42,13 +45,17 @@ class Prepared:
     released: Traces
     attacked: NDArray[np.int64] | None = None
     categories: NDArray[np.int64] | None = None
+    known: KnownFile | Reported | None = None
 
 
 def prepare(request: Request) -> Prepared:
     """Read, filter, split, and draw whom to attack, as the request says."""
     run = replace(request.run, progress=under(request.run.progress, "reading"))
     read = read_events(request.source, run)
+    known = read_known(request, read, run) or read_reported(request, read, run)
     chosen, facts = selected(read, request.people)
+    if known is not None:
+        facts["known"] = known.facts.to_json()
     check_items(chosen.traces.domain_size, chosen.report, request.verdict)
     if request.source.name is not None:
         facts["source"] = request.source.name
@@ -56,7 +63,7 @@ def prepare(request: Request) -> Prepared:
     split = split_traces(chosen.traces, rule, drawn_users(chosen.user_ids, request.attackers))
     categories = None if chosen.categories is None else chosen.categories.of_item
     attacked = drawn_users(read.user_ids, request.attackers)
-    return Prepared(chosen.traces, split, chosen.item_ids, facts, rule, read.traces, attacked, categories)
+    return Prepared(chosen.traces, split, chosen.item_ids, facts, rule, read.traces, attacked, categories, known)
 
 
 def selected(read: Events, people: People) -> tuple[Events, dict[str, Any]]:

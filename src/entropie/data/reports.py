@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from entropie.data.arrow import values_of
 from entropie.data.budget import Budget
 from entropie.data.columns import codes_of, read_columns
-from entropie.errors import ParametersMismatch, shown
+from entropie.data.encode import as_numbers
+from entropie.errors import InvalidInput, ParametersMismatch, shown
 from entropie.estimation.counts import Counts
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import parameters_id
@@ -48,20 +53,68 @@ def load_counts(path: Path, memory: int | None = None) -> Counts:
 
 def read_reports(path: Path, mechanism: Mechanism, progress: Progress = silent) -> Iterator[Any]:
     """Batches of reports made by `mechanism`; reports of other parameters are refused."""
+    for _, columns in _batches(path, mechanism, (), progress):
+        yield mechanism.reports_of(columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedReports:
+    """Reports by person, those of person u from offsets[u] on; `user_ids` are the persons' ids, as the reader has them.
+
+    columns   the values of each column of the reports
+    """
+
+    user_ids: pa.Array
+    offsets: NDArray[np.int64]
+    columns: tuple[NDArray[np.uint64], ...]
+
+    def take(self, people: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[NDArray[np.uint64], ...]]:
+        """Offsets and columns of some people, in the order named."""
+        lengths = np.diff(self.offsets)[people]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        places = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return offsets, tuple(column[places] for column in self.columns)
+
+
+def read_linked_reports(
+    source: object, mechanism: Mechanism, person: str, progress: Progress = silent
+) -> LinkedReports:
+    """All reports, linked by the column that holds the person."""
+    people, parts = [], []
+    for kept, columns in _batches(source, mechanism, (person,), progress):
+        people.append(kept[0])
+        parts.append(columns)
+    encoded = pa.chunked_array(people).combine_chunks().dictionary_encode()
+    if encoded.null_count:
+        raise InvalidInput(f"Column `{person}` is blank in {encoded.null_count:,} rows; every report needs its person.")
+    codes = values_of(encoded.indices)
+    order = np.argsort(codes, kind="stable")
+    offsets = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1)).astype(np.int64)
+    columns = tuple(np.concatenate(column)[order] for column in zip(*parts, strict=True))
+    return LinkedReports(as_numbers(encoded.dictionary), offsets, columns)
+
+
+def _batches(
+    source: object, mechanism: Mechanism, kept: tuple[str, ...], progress: Progress
+) -> Iterator[tuple[list[pa.Array], tuple[NDArray[np.uint64], ...]]]:
+    """Kept columns as text, and those of the reports as numbers."""
     names = mechanism.report_columns
     expected = short_id(mechanism)
-    for batch, place in read_columns(path, [ID_COLUMN, *names], [ID_COLUMN], progress):
-        label = batch.column(0)
+    for batch, place in read_columns(source, [*kept, ID_COLUMN, *names], [*kept, ID_COLUMN], progress):
+        label = batch.column(ID_COLUMN)
         for other in pc.unique(label).to_pylist():
             if other != expected:
-                raise other_parameters(path.name, place.of(label.to_pylist().index(other)), other, expected)
-        columns = [codes_of(batch.column(i + 1), name, bound, place) for i, (name, bound) in enumerate(names.items())]
-        yield mechanism.reports_of(tuple(columns))
+                table = Path(source).name if isinstance(source, str | os.PathLike) else "The table"
+                raise other_parameters(table, place.of(label.to_pylist().index(other)), other, expected)
+        yield (
+            [batch.column(name) for name in kept],
+            tuple(codes_of(batch.column(name), name, bound, place) for name, bound in names.items()),
+        )
 
 
 def other_parameters(source: str, where: str, other: object, expected: str) -> ParametersMismatch:
     """What is said of a report that the given document is not about."""
     return ParametersMismatch(
         f"{source} has a report {where} that was made under other parameters{shown(f' ({other})')} than those of the "
-        f"given document, {expected}; estimate each set of reports with its own document."
+        f"given document, {expected}; each set of reports goes with its own document."
     )

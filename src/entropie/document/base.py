@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from entropie.errors import InvalidInput
 
@@ -57,6 +57,29 @@ class CategoryFacts(Part, frozen=True):
     items_without: Count
 
 
+class KnownFacts(Part, frozen=True):
+    """The file that the attacker holds, and how much of it is in the release."""
+
+    source: str
+    sha256: Sha256 | None
+    people: Count
+    events: Count
+    in_both: Annotated[Count, Meta(description="People in both files: who can be re-identified.")]
+    only_known: Annotated[Count, Meta(description="Candidates who are not in the release.")]
+    only_release: Annotated[Count, Meta(description="Released traces whose owner is not in the known file.")]
+    items_in_both: Count
+    items_only_known: Count
+    items_only_release: Count
+    same_events_share: Annotated[
+        Share | None,
+        Meta(description="Share of the known events, of people in both, that the release has; null for reports."),
+    ]
+    shift_seconds: Annotated[int, Meta(description="Added to the known times, where clocks differ.")]
+    notes: Annotated[list[str], Meta(description="What to know before relying on the attack.")] = field(
+        default_factory=list
+    )
+
+
 class Input(Struct, frozen=True, omit_defaults=True):
     """What was read and what was excluded; empty for traces in memory."""
 
@@ -76,6 +99,7 @@ class Input(Struct, frozen=True, omit_defaults=True):
     dropped_users: Count = 0
     dropped_events: Count = 0
     obfuscated: Annotated[bool, Meta(description="The rows are reports of a mechanism.")] = False
+    known: KnownFacts | None = None
 
 
 class Provenance(Part, frozen=True):

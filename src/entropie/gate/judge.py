@@ -316,7 +316,7 @@ class _Case:
         )
 
     def _obfuscated_statement(self) -> str | None:
-        if not self.document.input.obfuscated:
+        if not self.document.input.obfuscated or any(row.attacker == "reports" for row in self.document.attackers):
             return None
         return (
             "The risk is understated: these data are reports of a mechanism, which the attack does not know. "

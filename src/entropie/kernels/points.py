@@ -12,6 +12,7 @@ __all__ = [
     "count_holders",
     "draw_places",
     "drop_repeats",
+    "first_at_least",
     "held_by",
     "pack_people",
     "post_events",
@@ -121,7 +122,7 @@ def sort_runs(starts: NDArray[np.int64], words: NDArray[np.uint64], first: int, 
 
 
 @njit(nogil=True, cache=True)
-def _first_at_least(words: NDArray[np.uint64], low: int, high: int, wanted: int) -> int:
+def first_at_least(words: NDArray[np.uint64], low: int, high: int, wanted: int) -> int:
     """The first place from low to below high whose upper half reaches `wanted`."""
     while low < high:
         middle = (low + high) // 2
@@ -184,8 +185,8 @@ def count_holders(
         shortest, begin, end = -1, 0, 0
         for point in range(first, last):
             item = items[point]
-            low = _first_at_least(posted, starts[item], starts[item + 1], since[point])
-            high = _first_at_least(posted, low, starts[item + 1], until[point] + 1)
+            low = first_at_least(posted, starts[item], starts[item + 1], since[point])
+            high = first_at_least(posted, low, starts[item + 1], until[point] + 1)
             if shortest < 0 or high - low < end - begin:
                 shortest, begin, end = point, low, high
         looked += end - begin

@@ -35,7 +35,8 @@ def attackers(document: Document) -> Iterator[Attacker]:
     """All of them: by what they know, then by fewer and fewer first events."""
     for place in leading(document.attackers):
         row = document.attackers[place]
-        label = NAMES[row.attacker] if row.points is None else words.plural(row.points, "known event")
+        points = row.points if row.attacker == "points" else None
+        label = NAMES[row.attacker] if points is None else words.plural(points, "known event")
         yield Attacker("attacker", f"attackers.{place}", row.reidentified, label)
     for place, known in reversed(list(enumerate(document.by_known_events))):
         if known.train_events is not None and known.identification_error is not None:
@@ -57,7 +58,7 @@ def points_of(document: Document) -> Points:
     paths = {
         (row.points, row.time_resolution): f"attackers.{place}"
         for place, row in enumerate(document.attackers)
-        if row.points is not None
+        if row.attacker == "points" and row.matcher is None
     }
     resolutions = list(dict.fromkeys(str(resolution) for _, resolution in paths))
     numbers = sorted({points for points, _ in paths if points is not None})

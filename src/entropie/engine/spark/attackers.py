@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.attack.attacker import AttackerRow, Release
-from entropie.attack.attackers import RUNNERS
+from entropie.attack.attackers import runners
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.engine.spark.blocks import joined
@@ -61,8 +61,8 @@ def attacker_rows(people: Ingested, everybody: Ingested, request: Request) -> tu
     plain = replace(request, source=Source(), run=Run(seed=request.run.seed, threads=1))
     job = RowsJob(plain, (people.domain_size, everybody.domain_size))
     sides = ((_ASSESSED, people), (_RELEASED, everybody))
-    sent = [mapped(those.people, _addressed, side=side, runners=len(RUNNERS)) for side, those in sides]
-    made = mapped(gathered(sent[0].unionByName(sent[1]), len(RUNNERS)), _rows, job=job)
+    sent = [mapped(those.people, _addressed, side=side, runners=len(runners(request))) for side, those in sides]
+    made = mapped(gathered(sent[0].unionByName(sent[1]), len(runners(request))), _rows, job=job)
     return tuple(row for box in received(made) for row in box.arrays[0])
 
 
@@ -84,7 +84,7 @@ def _rows(batches: Iterable[pa.RecordBatch], *, job: RowsJob) -> Iterator[Box]:
     )
     del boxes
     release = Release.of(released, split_traces(assessed, rule, drawn), rule, attacked=attacked)
-    rows = list(RUNNERS.values())[runner](release, job.request)
+    rows = runners(job.request)[runner](release, job.request)
     yield Box(runner, 0, 0, (tuple(replace(row, naming=None) for row in rows),))
 
 
