@@ -184,3 +184,9 @@ def test_own_resolution(times: list[int] | None, resolution: Resolution) -> None
     traces = Traces(np.array([0, 2], np.int64), np.zeros(2, np.uint32), 1, held)
     assert own_resolution(traces) == resolution == resolutions_of(traces)[0]
     assert resolutions_of(traces)[-1] == "none"
+
+
+def test_candidates_stand_at_the_person_they_are_of_where_no_two_people_ask_alike() -> None:
+    traces = Traces(np.array([0, 1, 2, 4, 6], np.int64), np.array([0, 1, 2, 0, 3, 1], np.uint32), 4)
+    queries = queries_of(traces, np.array([[0], [1], [2], [4]]), "none")
+    assert PointIndex.of(traces).holders(queries).tolist() == [2, 2, 1, 1]

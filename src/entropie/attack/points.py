@@ -286,11 +286,12 @@ def _distinct(queries: Queries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     itself.
     """
     _, first, again = np.unique(query_hashes(*queries.arrays), return_index=True, return_inverse=True)
-    if first.size < queries.count:
-        twins = queries.take(first[again])
-        if any(not np.array_equal(one, other) for one, other in zip(queries.arrays, twins.arrays, strict=True)):
-            return np.arange(queries.count), np.arange(queries.count)
-    return first, again
+    each = np.arange(queries.count)
+    if first.size == queries.count:
+        return each, each
+    twins = queries.take(first[again])
+    same = all(np.array_equal(one, other) for one, other in zip(queries.arrays, twins.arrays, strict=True))
+    return (first, again) if same else (each, each)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
