@@ -224,3 +224,36 @@ def test_a_limit_of_another_kind_replaces_all_of_the_files(tmp_path, written, gi
     file = tmp_path / "job.toml"
     file.write_text(f"[verdict]\n{written}\n")
     assert Request.read(file, given).verdict == wanted
+
+
+PINNED = '[verdict]\nprofile = "ema"\npinned = true\n'
+FREE = {"events": "e.csv", "out": Path("elsewhere"), "threads": 2, "title": "T", "metrics": Path("m"), "window": "30d"}
+CHANGING = [
+    ("min_events", 20), ("matchers", ("visit",)), ("train_events", 1), ("target_events", 1), ("knowledge", "partial"),
+    ("scope", ("points",)), ("points", (1,)), ("attempt_probability", 0.1), ("fail_on", "average"), ("limit", 0.9),
+    ("profile", "custodian-033"), ("accept_limited", True), ("not_released", True), ("one_id_per_person", True),
+    ("waiver", "w.toml"), ("seed", 1), ("pinned", False), ("item", "region"), ("min_rating", 4.0),
+    ("max_dirty_share", 0.9), ("population", 10**9), ("control", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), CHANGING)
+def test_a_pinned_verdict_is_weakened_by_no_option(tmp_path, name, value):
+    file = tmp_path / "job.toml"
+    file.write_text(PINNED)
+    with pytest.raises(InvalidParameter) as refused:
+        Request.read(file, {**FREE, name: value})
+    assert str(refused.value) == f"`{name}=` may not be given beside {file}, which pins the verdict; change the file."
+    file.write_text(PINNED.replace("true", "false"))
+    Request.read(file, {**FREE, name: value} | ({"limit_name": "own", "fail_on": "worst"} if name == "limit" else {}))
+
+
+def test_a_pinned_verdict_lets_events_and_outputs_be_named(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "job.toml"
+    file.write_text(PINNED)
+    request = Request.read(file, FREE)
+    assert (request.verdict.pinned, request.output.out, request.verdict.profile) == (True, Path("elsewhere"), "ema")
+    assert "pinned = true" in request.to_toml()
+    monkeypatch.chdir(tmp_path)
+    assert run(["assess", "e.csv", "--config", "job.toml", "--accept-limited", "--scope", "points"]) == 2
+    assert "--accept-limited" in capsys.readouterr().err

@@ -127,6 +127,9 @@ def assess(
     population: int | None = None,
     context: str | None = None,
     attempt_probability: float | None = None,
+    not_released: bool = False,
+    one_id_per_person: bool = False,
+    accept_limited: bool = False,
     review_date: datetime.date | str | None = None,
     protect: float | None = None,
     title: str | None = None,
@@ -254,7 +257,7 @@ class _Further:
         from entropie.mitigate.protect import protect_split
         from entropie.mitigate.protection import figure
 
-        before = figure(findings.best.matcher, findings.headline_error, findings.best.measures.pse)
+        before = figure(findings.best.matcher, findings.matcher_error, findings.best.measures.pse)
         document |= protect_split(prepared.traces, prepared.split, Wanted(wanted), self.request.run, before).to_json()
 
     def _windows(self, length: int, document: dict[str, Any], prepared: Prepared) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from entropie._version import __version__
-from entropie.attack.attacker import AttackerRow, Release
+from entropie.attack.attacker import AttackerRow, MostExposed, Release, judged, most_exposed, strongest_row
 from entropie.attack.attackers import attacker_rows, scoped
 from entropie.attack.chance import dealt_anew
 from entropie.attack.identifying import IdentifyingItems, identifying_items
 from entropie.attack.matchers import matcher
-from entropie.attack.measured import Attack, MostExposed, best_attack, most_exposed, strongest
+from entropie.attack.measured import Attack, best_attack, strongest
 from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared
 from entropie.data.split import cut_date, knows
@@ -78,25 +78,30 @@ class Findings:
         return self.attacks[self.strongest]
 
     @property
-    def headline_error(self) -> Interval:
-        """The best attack's error, with an interval that allows for its having been chosen among all of them."""
+    def matcher_error(self) -> Interval:
+        """The best matcher's error, with an interval that allows for its having been chosen among all of them."""
         return best_attack(self.attacks).error
 
     @property
     def reidentified(self) -> Interval:
-        """Share of people that the best attack re-identifies, with that interval."""
-        return self.headline_error.complement
+        """Share of people that the strongest attacker in scope re-identifies; the interval allows for the choice."""
+        return strongest_row(self.attackers)[1]
 
     @property
     def most_exposed(self) -> MostExposed:
-        """The people with the highest risk: the clearest tenth of some attack, or everybody."""
-        return most_exposed(self.attacks)
+        """The people with the highest risk: the clearest of some attacker in scope, or everybody."""
+        return most_exposed(self.attackers)
+
+    @property
+    def assessed(self) -> int:
+        """People whom an attacker in scope covers; those with few events are attacked by points alone."""
+        return max(row.people for row in judged(self.attackers))
 
     @property
     def null_error(self) -> float | None:
-        """The smallest error of all attacks with identities shuffled: what choosing the best makes out of nothing."""
-        nulls = [attack.null.identification_error for attack in self.attacks if attack.null is not None]
-        return min((error.value for error in nulls if error is not None), default=None)
+        """The smallest error with identities shuffled: what choosing the strongest attacker makes out of nothing."""
+        found = [row.control.value for row in judged(self.attackers) if row.control is not None]
+        return 1.0 - max(found) if found else None
 
     @property
     def guessing_error(self) -> float:
@@ -105,6 +110,7 @@ class Findings:
 
     def to_json(self) -> dict[str, Any]:
         """The document `assessment.json`: plain values, None instead of NaN; protection and verdict still open."""
+        leading, share = strongest_row(self.attackers)
         return {
             "schema": SCHEMA,
             "input": self.input,
@@ -119,10 +125,12 @@ class Findings:
             "pie_null_bits": self.pie_null_bits,
             "strongest": self.strongest,
             "headline": {
-                "matcher": self.best.matcher,
-                "identification_error": self.headline_error.to_json(),
+                "attacker": leading.attacker,
+                "knows": leading.knows,
+                "people": leading.targets,
+                "identification_error": share.complement.to_json(),
                 "most_exposed": self.most_exposed.to_json(),
-                "chosen_among": len(self.attacks),
+                "chosen_among": len(judged(self.attackers)),
                 "null_identification_error": self.null_error,
             },
             "convergence": None if self.convergence is None else _convergence_json(self.convergence),

@@ -196,7 +196,10 @@ class Attackers:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the risk is judged against, what is declared for that, and which protection is wanted."""
+    """What the risk is judged against, what is declared for that, and which protection is wanted.
+
+    pinned   set in a file: options beside it may not change what is judged
+    """
 
     profile: str | None = _option(None, "Judge the risk against this published limit.", metavar="NAME")
     limit: float | None = _option(None, "Your own limit, such as 10%; needs the next two.", "share", "SHARE")
@@ -209,6 +212,12 @@ class Limits:
     population: int | None = _option(None, "Declare how many people there are to tell apart.", "count", "N")
     context: str | None = _option(None, "Declare how the data are released.", metavar="TEXT")
     attempt_probability: float | None = _option(None, "Declare how likely an attempt is.", "share", "P")
+    not_released: bool = _option(
+        False, "Declare that people not assessed stay private.", "flag", spelled="excluded-not-released"
+    )
+    one_id_per_person: bool = _option(False, "Declare that no person has several ids.", "flag")
+    accept_limited: bool = _option(False, "Let a limited PASS exit with 0.", "flag")
+    pinned: bool = False
     review_date: datetime.date | None = _option(None, "When to review. [in a year]", "date", "DATE")
     protect: float | None = _option(None, "Find noise for this error rate of every attacker.", "share", "ERROR")
 
@@ -304,7 +313,8 @@ class Request:
     def read(cls, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Request:
         """Read the job from a TOML file with a table per section; `options` overrule it by name.
 
-        A profile among them replaces the file's own limit with all that belongs to it, and the other way round.
+        A profile among them replaces the file's own limit with all that belongs to it, and the other way round. Beside
+        a file whose verdict is pinned they may name events, outputs and how to run, and nothing that changes a number.
         """
         values = _read_toml(Path(path))
         merged: dict[str, Any] = {}
@@ -321,6 +331,8 @@ class Request:
                     )
                 merged[key] = value
         given = {name: value for name, value in (options or {}).items() if value is not None}
+        if merged.get("pinned"):
+            _check_pinned(path, given)
         for one, other in (_EITHER, _EITHER[::-1]):
             if given.keys() & one and merged.keys() & other:  # a limit of another kind replaces all of the file's
                 merged = {name: value for name, value in merged.items() if name not in {*other, "fail_on"}}
@@ -353,7 +365,20 @@ SECTIONS: dict[str, Any] = {
     "run": Run,
 }
 _EITHER = ({"profile"}, {"limit", "limit_name"})
-_ALSO_WRITTEN = ("events", "replicates", "partitions", "block_users")
+_ALSO_WRITTEN = ("events", "replicates", "partitions", "block_users", "pinned")
+_FREE = {
+    "events", "name", "window", "converge", "attacker", "context", "review_date", "protect",
+    *(f.name for kind in (About, Output, Run) for f in fields(kind)),
+} - {"seed", "replicates"}  # fmt: skip
+"""Options that change no number judged: they may be given beside a pinned verdict."""
+
+
+def _check_pinned(path: str | os.PathLike[str], given: Mapping[str, Any]) -> None:
+    named = [name for name in given if name not in _FREE]
+    if named:
+        raise InvalidParameter(
+            f"{', '.join(map(option, named))} may not be given beside {path}, which pins the verdict; change the file."
+        )
 
 
 def _given(declared: dataclasses.Field[Any], value: Any) -> Any:

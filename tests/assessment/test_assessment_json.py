@@ -163,10 +163,11 @@ def test_the_headline_allows_for_the_choice_of_the_matcher():
         rng = np.random.default_rng(seed)
         table = pa.table({"user": np.repeat(np.arange(40), 20), "item": rng.integers(0, 60, 800)})
         found = entropie.assess(table, user="user", item="item", seed=seed, replicates=10, known_events=[])
-        assert found.headline_error.low <= found.best.measures.identification_error.low
-        assert found.headline_error.value == found.best.error == min(attack.error for attack in found.attacks)
-        assert found.null_error == min(attack.null.identification_error.value for attack in found.attacks)
-        beaten += found.headline_error.high < found.guessing_error
+        assert found.matcher_error.low <= found.best.measures.identification_error.low
+        assert found.matcher_error.value == found.best.error == min(attack.error for attack in found.attacks)
+        controls = [row.control.value for row in found.attackers if row.in_scope]
+        assert found.null_error == 1.0 - max(controls)
+        beaten += found.matcher_error.high < found.guessing_error
     # at most 5 % of data sets: 4 or more of 20 would happen with probability 0.016
     assert beaten <= 3
 

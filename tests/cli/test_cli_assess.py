@@ -428,7 +428,7 @@ def test_demo(entropie, tmp_path):
     errors = [attack["identification_error"]["value"] for attack in written["attacks"]]
     assert strongest["identification_error"]["value"] == min(errors) < 0.05 < written["guessing_error"]
     assert "MovieLens" in ran.out
-    assert f"{written['users']:,} people" in ran.out
+    assert f"{written['input']['users']:,} people" in ran.out
     assert written["by_known_events"] == []
     fused = {row["attacker"]: row["reidentified"]["value"] for row in written["attackers"] if row["matcher"] == "fused"}
     assert all(share > 0.95 for share in fused.values())  # the known films are among the attacked ones
@@ -460,7 +460,7 @@ def test_the_first_screen_is_short_and_needs_no_jargon(entropie, events):
 
 def test_the_screen_says_whom_it_is_about(entropie, events):
     ran = entropie("assess", "events.csv", *QUICK, "--no-report")
-    assert "37 people" in ran.out
+    assert "40 people" in ran.out
     assert "3 people with fewer than 10 events" in " ".join(ran.out.split())
     ran = entropie("assess", "events.csv", *QUICK, "--min-events", "2", "--no-report")
     assert "Excluded" not in ran.out

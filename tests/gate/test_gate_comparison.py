@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from gate_documents import SHA, assessment
+from gate_documents import SHA, headed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,14 +104,14 @@ OUTCOMES = [
 
 @pytest.mark.parametrize(("old", "new", "tolerance", "outcome", "code", "strict_code"), OUTCOMES)
 def test_outcomes_and_exit_codes(old, new, tolerance, outcome, code, strict_code):
-    found = compare(assessment(average=old), assessment(average=new), tolerance)
+    found = compare(headed(average=old), headed(average=new), tolerance)
     assert found.outcome == outcome
     assert (found.exit_code(), found.exit_code(strict=True)) == (code, strict_code)
 
 
 def test_exact_document():
-    old = assessment(average=(0.25, 0.125, 0.375), pie_bits=2.0)
-    new = assessment(average=(0.75, 0.625, 0.875), pie_bits=2.5)
+    old = headed(average=(0.25, 0.125, 0.375), pie_bits=2.0)
+    new = headed(average=(0.75, 0.625, 0.875), pie_bits=2.5)
     new["provenance"]["date"] = "2026-12-16T10:30:00+00:00"
     for document in (old, new):
         document["attacks"][document["strongest"]]["pse_bits"] |= {
@@ -122,9 +122,9 @@ def test_exact_document():
     side = {
         "source": "events.csv",
         "sha256": SHA,
-        "users": 100,
+        "users": 1000,
         "events": old["events"],
-        "matcher": old["headline"]["matcher"],
+        "matcher": old["attacks"][old["strongest"]]["matcher"],
         "pse_bits": {"value": 3.0, "low": 2.5, "high": 3.5},
         "pse_bits_are_lower_bound": False,
     }
@@ -165,20 +165,20 @@ def test_exact_document():
 
 
 def test_other_people():
-    other = assessment()
+    other = headed()
     other["input"]["sha256"] = "cd" * 32
-    found = compare(assessment(), other)
+    found = compare(headed(), other)
     assert not found.to_json()["same_input"]
     assert "Where many people are in both inputs" in found.assumption
-    unknown = assessment()
+    unknown = headed()
     unknown["input"]["sha256"] = None
     assert not compare(unknown, unknown).to_json()["same_input"]
 
 
 def test_the_same_assessment_is_unchanged():
     """Another day, folder or limit does not make it another result; another number does."""
-    old = assessment()
-    again = assessment(review={"date": "2027-06-01"})
+    old = headed()
+    again = headed(review={"date": "2027-06-01"})
     again["provenance"]["date"] = "2027-01-01T00:00:00+00:00"
     again["input"]["source"] = "elsewhere/events.csv"
     found = compare(old, again)
@@ -196,7 +196,7 @@ def test_the_same_assessment_is_unchanged():
 
 @pytest.mark.parametrize(("among", "level"), [((1, 1), "95 %"), ((1, 2), "at least 95 %"), ((6, 1), "at least 95 %")])
 def test_an_interval_made_of_wider_ones_is_called_so(among, level):
-    old, new = assessment(average=(0.2, 0.1, 0.3)), assessment(average=(0.3, 0.2, 0.4))
+    old, new = headed(average=(0.2, 0.1, 0.3)), headed(average=(0.3, 0.2, 0.4))
     for document, number in zip((old, new), among, strict=True):
         document["headline"]["chosen_among"] = number
     found = compare(old, new)
@@ -215,7 +215,7 @@ def test_an_interval_made_of_wider_ones_is_called_so(among, level):
 )
 @pytest.mark.parametrize("averages", [((0.2, 0.15, 0.25), (0.6, 0.55, 0.65)), ((0.6, 0.55, 0.65), (0.2, 0.15, 0.25))])
 def test_another_attack_is_not_compared(name, value, topic, averages):
-    old, new = (assessment(average=average) for average in averages)
+    old, new = (headed(average=average) for average in averages)
     assert compare(old, new).outcome in ("risen", "fallen")
     new["split"][name] = value
     found = compare(old, new)
@@ -225,18 +225,18 @@ def test_another_attack_is_not_compared(name, value, topic, averages):
 
 
 def test_caveats_come_first_in_the_sentence():
-    new = assessment(average=(0.9, 0.85, 0.95), people=50)
+    new = headed(average=(0.9, 0.85, 0.95), people=500)
     new["input"]["min_events"] = 20
-    found = compare(assessment(), new)
+    found = compare(headed(), new)
     assert (found.outcome, found.exit_code()) == ("risen", 1)
     assert found.sentence.startswith(
-        "Read with care: the least number of events of a person differs; the number of people differs (100, now 50). "
+        "Read with care: the least number of events of a person differs; the number of people differs (1,000, now 500). "
         "90\N{NO-BREAK SPACE}% of people are re-identified, before 50\N{NO-BREAK SPACE}%"
     )
 
 
 def test_reports_of_a_mechanism():
-    plain, reports = assessment(average=(0.6, 0.55, 0.65)), assessment(average=(0.2, 0.15, 0.25))
+    plain, reports = headed(average=(0.6, 0.55, 0.65)), headed(average=(0.2, 0.15, 0.25))
     reports["input"]["obfuscated"] = True
     found = compare(plain, reports)
     assert (found.outcome, found.exit_code(), found.exit_code(strict=True)) == ("not comparable", 0, 3)
@@ -244,7 +244,7 @@ def test_reports_of_a_mechanism():
         "Not comparable: only the new data are reports of a mechanism, so their risk is understated. "
     )
     assert "only the old data are reports" in compare(reports, plain).sentence
-    more = assessment(average=(0.3, 0.25, 0.35))
+    more = headed(average=(0.3, 0.25, 0.35))
     more["input"]["obfuscated"] = True
     found = compare(reports, more)
     assert (found.outcome, found.exit_code()) == ("risen", 1)
@@ -273,32 +273,38 @@ def test_reports_of_a_mechanism():
             "Not the same choice of people: the least number of events of a person differs (input.min_events 10, now 20).",
         ),
         (
-            {"users": 150},
-            "The number of people differs (100, now 150): for that reason alone it became harder to re-identify",
+            {"users": 1500},
+            "The number of people differs (1,000, now 1,500): for that reason alone it became harder to re-identify",
         ),
         (
-            {"users": 50},
-            "The number of people differs (100, now 50): for that reason alone it became easier to re-identify",
+            {"users": 500},
+            "The number of people differs (1,000, now 500): for that reason alone it became easier to re-identify",
         ),
     ],
 )
 def test_what_cannot_be_compared_is_told(change, words):
-    new = assessment()
+    new = headed()
     for name, value in change.items():
         new[name] = {**new[name], **value} if isinstance(value, dict) else value
-    (warning,) = compare(assessment(), new).warnings
+    (warning,) = compare(headed(), new).warnings
     assert words in warning
 
 
 def test_other_matchers_and_bits_beyond_the_data():
-    new = assessment()
+    new = headed()
     best = new["strongest"]
-    new["attacks"][1 - best]["matcher"] = "markov"
-    new["attacks"][best]["pse_bits"] |= {"value": 3.0, "low": 2.5, "high": 3.5, "resolvable": 2.9}
-    found = compare(assessment(), new)
-    matchers, beyond = found.warnings
-    assert matchers == "Read with care: the matchers differ (bayes, visit; now markov, {}).".format(
-        new["headline"]["matcher"]
+    new["attacks"] = [new["attacks"][best]]
+    new["strongest"] = 0
+    new["attackers"] = new["attackers"][:3]
+    new["attacks"][0]["pse_bits"] |= {"value": 3.0, "low": 2.5, "high": 3.5, "resolvable": 2.9}
+    found = compare(headed(), new)
+    matchers, attackers, beyond = found.warnings
+    assert matchers == (
+        "Read with care: the matchers differ (bayes, cosine, markov, pitman_yor, tfidf, visit; now "
+        f"{new['attacks'][0]['matcher']})."
+    )
+    assert attackers == (
+        "Read with care: the attackers judged differ (crowd, joint, points, profile; now crowd, joint, profile)."
     )
     assert beyond == (
         "The scores of the new assessment carry more bits than its data can show: the bits are a lower bound, and "
@@ -311,9 +317,9 @@ def test_other_matchers_and_bits_beyond_the_data():
 
 
 def test_it_says_what_it_is_in_a_few_lines():
-    found = compare(assessment(), assessment(people=80))
+    found = compare(headed(), headed(people=800))
     first, second = repr(found).split("\n")
-    assert first == f"Comparison of 100 people before, 80 now: {found.outcome}"
+    assert first == f"Comparison of 1,000 people before, 800 now: {found.outcome}"
     assert second.strip() == found.sentence
     assert "Both are of the same people" not in found.assumption
 
@@ -321,11 +327,11 @@ def test_it_says_what_it_is_in_a_few_lines():
 @pytest.mark.parametrize("tolerance", [-0.1, 1.0, float("nan")])
 def test_a_tolerance_is_a_share(tolerance):
     with pytest.raises(InvalidParameter, match="`tolerance_error` must be a share of people from 0 to below 1"):
-        compare(assessment(), assessment(), tolerance)
+        compare(headed(), headed(), tolerance)
 
 
 def test_a_document_without_a_headline():
-    broken = assessment()
+    broken = headed()
     del broken["headline"]
     with pytest.raises(InvalidInput, match="missing required field `headline`; make it anew"):
-        compare(assessment(), broken)
+        compare(headed(), broken)

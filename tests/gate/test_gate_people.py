@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from gate_documents import assessment
+from gate_documents import GROUPS, assessment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,6 @@ from entropie.document.verdict import Declared
 from entropie.gate.judge import Gate
 from entropie.gate.people import MOST_PEOPLE, assessed_statement, people_needed
 from entropie.gate.profiles import PROFILES, own_profile
-from entropie.measures.intervals import share_interval
 
 Z_95 = 1.959963984540054
 
@@ -62,72 +61,53 @@ def test_a_share_at_the_limit_never_tells():
     assert people_needed(0.3, 7.0, 0.95) == 1  # a limit beyond every share
 
 
-def three(right: float, people: int, attacks: int) -> tuple[float, float, float]:
-    """A share with the interval that so many people and attacks give."""
-    found = share_interval(right / people, people, 1.0 - 0.05 / attacks)
-    return found.value, found.low, found.high
-
-
-@pytest.mark.parametrize("attacks", [1, 6])
 @pytest.mark.parametrize("chance", [None, 0.5])
 @pytest.mark.parametrize(("part", "limit"), [(1 / 10, 0.12), (1 / 2, 0.4), (0.0, 0.02)])
-def test_so_many_people_do_decide(attacks, chance, part, limit):
+def test_so_many_people_do_decide(chance, part, limit):
     """Assessed again with the number that was named, and with one fewer."""
     profile = own_profile(limit if chance is None else limit * chance, "house rule", "average")
     gate = Gate(profile, declared=Declared(None, None, None, chance))
 
     def decided(people: int):
-        average = three(part * people, people, attacks)
-        return gate.judge(typed(assessment(average=average, people=people, among=attacks)))
+        found = gate.judge(typed(assessment(average=part, people=people, exposed=people)))
+        return found.decision.removesuffix(" (limited)"), found
 
-    first = decided(20)
-    assert first.decision == "INCONCLUSIVE"
+    decision, first = decided(20)
+    assert decision == "INCONCLUSIVE"
     needed = first.people_needed
     goal = "PASS" if part < limit else "FAIL"
-    assert decided(needed).decision == goal
-    assert decided(needed).people_needed is None
-    assert decided(needed - 1).decision == "INCONCLUSIVE"
+    assert decided(needed)[0] == goal
+    assert decided(needed)[1].people_needed is None
+    assert decided(needed - 1)[0] == "INCONCLUSIVE"
     words = f"about {needed:,} people are needed to decide ({goal}): {needed - 20:,} more than were assessed."
     assert any(words in text for text in first.rests_on)
 
 
-@pytest.mark.parametrize(("attacks", "inside"), [(1, 39), (6, 71)])
-def test_a_tenth_needs_ten_times_as_many(attacks, inside):
-    document = assessment(worst=three(0, 20, attacks), people=200, among=attacks, facts={"users": 200})
+def test_a_tenth_needs_ten_times_as_many():
+    """Two thirds of the limit in a tenth of 4,000 people: the tenth itself must be large enough."""
+    document = assessment(average=0.0, worst=0.06, people=4000, exposed=400)
     verdict = Gate(PROFILES["ema"]).judge(typed(document))
-    assert (verdict.decision, verdict.people_needed) == ("INCONCLUSIVE", 10 * inside)
+    assert (verdict.decision, verdict.share) == ("INCONCLUSIVE", 0.1)
+    inside = people_needed(0.06, 0.09, 1.0 - 0.05 / GROUPS)
+    assert inside > 400
+    assert verdict.people_needed == 10 * inside
 
 
 @pytest.mark.parametrize(
-    ("people", "facts", "split", "statement"),
+    ("facts", "few", "statement"),
     [
-        (120, {}, {}, "All 120 people in the data were assessed."),
-        (100, {"users": None}, {}, "100 people were assessed."),
-        (100, {}, {}, "100 of 120 people were assessed; excluded: 20 with fewer than 10 events. Their risk is not covered."),
+        ({}, 0, "All 1,000 people in the data were assessed."),
+        ({"users": None}, 0, "All 1,000 people in the data were assessed."),
+        ({"users": 1020}, 0, "1,000 of 1,020 people were assessed; 20 were excluded."),
         (
-            1511, {"users": 3785, "dropped_users": 2274}, {"dropped_users": 0},
-            ("1,511 of 3,785 people were assessed; excluded: 2,274 with fewer than 10 events. Their risk is not covered."),
-        ),
-        (
-            97, {"dropped_users": 20}, {"dropped_users": 3},
-            ("97 of 120 people were assessed; excluded: 20 with fewer than 10 events; 3 with nothing to learn from or "
-            "nothing to attack. Their risk is not covered."),
-        ),
-        (
-            100, {"dropped_users": 7}, {},  # an account that does not add up is not repeated
-            "100 of 120 people were assessed; excluded: 20. Their risk is not covered.",
+            {"users": 1020}, 15,
+            ("1,000 of 1,020 people were assessed; 15 of them have too few events for more than the attacker of known "
+            "events; 20 were excluded."),
         ),
     ],
 )  # fmt: skip
-def test_how_many_were_assessed(people, facts, split, statement):
-    document = typed(assessment(people=people, facts=facts, split=split))
-    assert assessed_statement(document) == statement
-    assert statement in Gate(PROFILES["ema"]).judge(document).rests_on
-
-
-def test_who_was_attacked_is_said():
-    document = assessment(people=100)
-    for attack in document["attacks"]:
-        attack["targets"] = 40
-    said = assessed_statement(typed(document))
-    assert said.endswith("Their risk is not covered. 40 of them, drawn at random, were attacked among all.")
+def test_how_many_were_assessed(facts, few, statement):
+    document = assessment(facts=facts)
+    document["users"] -= few
+    assert assessed_statement(typed(document)) == statement
+    assert statement in Gate(PROFILES["ema"]).judge(typed(document)).rests_on

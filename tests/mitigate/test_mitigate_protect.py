@@ -632,7 +632,7 @@ def test_events_in_protection_out(tmp_path):
     events = table(traces)
     found = entropie.protect(events, 0.6, matchers=["visit", "bayes"], seed=3, threads=1)
     plain = entropie.assess(events, matchers=["visit", "bayes"], known_events=[], seed=3, threads=1, control=False)
-    best = figure(plain.best.matcher, plain.headline_error, plain.best.measures.pse)
+    best = figure(plain.best.matcher, plain.matcher_error, plain.best.measures.pse)
     split = split_traces(traces)
     same = protect_split(traces, split, Wanted(0.6), Run(seed=3, threads=1), best)
     assert found.to_json() == same.to_json()

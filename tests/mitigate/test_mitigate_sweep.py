@@ -138,7 +138,7 @@ def attacked(table: pa.Table, matchers: tuple[str, ...], **options: object) -> t
     found = entropie.assess(
         table, matchers=matchers, control=False, seed=5, known_events=[], replicates=20, threads=1, **options
     )
-    return found.best.matcher, found.headline_error.value, found.best.measures.pse.to_json()
+    return found.best.matcher, found.matcher_error.value, found.best.measures.pse.to_json()
 
 
 def shown(row: SweepRow) -> tuple[str, float, dict[str, float]]:

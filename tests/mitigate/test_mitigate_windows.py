@@ -59,7 +59,7 @@ def test_each_window_is_an_assessment_of_its_rows() -> None:
         alone = entropie.assess(
             rows, matchers=MATCHERS, control=False, known_events=[], replicates=20, seed=3, threads=1
         )
-        assert window.identification_error.to_json() == alone.headline_error.to_json()
+        assert window.identification_error.to_json() == alone.matcher_error.to_json()
         assert (window.matcher, window.pse_bits.to_json()) == (alone.best.matcher, alone.best.measures.pse.to_json())  # type: ignore[union-attr]
         assert (window.users, window.events) == (alone.users, alone.events)
     assert [window.identification_error is None for window in found] == [False, False, True, True, False]

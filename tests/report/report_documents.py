@@ -6,8 +6,10 @@ from typing import Any
 
 from real_documents import PEOPLE, real
 
+from entropie.attack.matchers import MATCHERS as MATCHERS_OF_THE_PACKAGE
 from entropie.gate.judge import Gate
 from entropie.gate.waiver import Waiver
+from entropie.measures.intervals import share_interval
 from entropie.request import About, Limits
 
 MATCHERS = ("--matcher", "visit", "--matcher", "bayes", "--known-events", "1", "--known-events", "5")
@@ -16,8 +18,9 @@ ABOUT = About("Bus study", "City of Example", "A. Analyst", "planning of bus lin
 DECLARED = {"attacker": "a business partner", "population": 8_400_000, "context": "a data room"}
 LIMITS: dict[str, dict[str, Any]] = {
     "PASS": {"limit": 0.97, "limit_name": "house rule", "fail_on": "average"},
+    "PASS (limited)": {"limit": 0.97, "limit_name": "house rule", "fail_on": "average"},
     "FAIL": {"profile": "ema"},
-    "INCONCLUSIVE": {"limit": 0.6, "limit_name": "house rule", "fail_on": "worst"},
+    "INCONCLUSIVE": {"limit": 0.6, "limit_name": "house rule", "fail_on": "average"},
 }
 
 
@@ -33,10 +36,36 @@ def plain() -> dict[str, Any]:
 def full(decision: str = "FAIL", waiver: Waiver | None = None, **limits: Any) -> dict[str, Any]:
     """Everything that can be asked for, judged."""
     gate = Gate.of(Limits(**(limits or {**LIMITS[decision], **DECLARED})))
-    document = {**fixed(real(*EVERYTHING)), "about": ABOUT.to_json()}
+    document = risky({**fixed(real(*EVERYTHING)), "about": ABOUT.to_json()})
+    if decision == "PASS":
+        document = by_all_matchers(document)
     judged = Gate(gate.profile, gate.measure, gate.declared, waiver).applied(document)
     assert limits or judged["verdict"]["decision"] == decision
     return judged
+
+
+def risky(document: dict[str, Any], average: float = 0.5, worst: float = 0.9) -> dict[str, Any]:
+    """With shares of one's choice: all attackers re-identify as many people, and as many of the 20 most exposed."""
+    for row in document["attackers"]:
+        people, share = row["targets"], average
+        row["reidentified"] = interval(share, people)
+        row["tail"] = [
+            {"share": 20 / people, "people": 20, "reidentified": interval(worst, 20)},
+            {"share": 1.0, "people": people, "reidentified": interval(share, people)},
+        ]
+        row["look_alikes"] = None
+    return document
+
+
+def by_all_matchers(document: dict[str, Any]) -> dict[str, Any]:
+    """As if no matcher had been left out."""
+    missing = [name for name in MATCHERS_OF_THE_PACKAGE if name not in {one["matcher"] for one in document["attacks"]}]
+    more = [{**document["attacks"][0], "matcher": name} for name in missing]
+    return {**document, "attacks": [*document["attacks"], *more]}
+
+
+def interval(share: float, people: int) -> dict[str, float]:
+    return share_interval(share, people).to_json()
 
 
 def rejudged(document: dict[str, Any], **limits: Any) -> dict[str, Any]:
@@ -112,5 +141,7 @@ def hostile(payload: str) -> dict[str, Any]:
             row["guarantee"]["assumes"] = payload
     for named in (*document["attackers"], *document["attacks"], *document["by_known_events"]):
         named["matcher"] = payload
-    document["headline"]["matcher"] = payload
+    for named in (document["headline"], document["verdict"]):
+        named |= {"attacker": payload, "knows": payload}
+    document["verdict"]["limits"] = document["verdict"]["unsettled"] = [payload]
     return document

@@ -72,7 +72,7 @@ def test_gauge(document):
     (spec,) = drawn("gauge", document)
     error = document["headline"]["identification_error"]
     judged, average = rows(spec, "point")
-    assert judged == {"what": "most exposed 10\N{NO-BREAK SPACE}%", **document["verdict"]["judged_risk"]}
+    assert judged == {"what": "most exposed 31\N{NO-BREAK SPACE}%", **document["verdict"]["judged_risk"]}
     assert (average["value"], average["low"], average["high"]) == (
         1 - error["value"], 1 - error["high"], 1 - error["low"],
     )  # fmt: skip

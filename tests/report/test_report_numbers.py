@@ -91,7 +91,7 @@ def test_the_numbers_that_matter_are_shown(case):
             "verdict.decision", "verdict.limit", "verdict.profile.name", "verdict.profile.source", "verdict.whom",
             *(f"verdict.judged_risk.{end}" for end in ("value", "low", "high")),
             *(f"verdict.rests_on.{i}" for i in range(len(document["verdict"]["rests_on"]))),
-            *(f"declared.{name}" for name, value in document["declared"].items() if value is not None),
+            *(f"declared.{name}" for name, value in document["declared"].items() if value is not None and not isinstance(value, bool)),
             *(f"about.{name}" for name in document["about"]),
             "review.date",
             *(f"protection.{i}.attack.identification_error.value" for i in range(4)),

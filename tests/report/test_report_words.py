@@ -42,14 +42,9 @@ def section(words, document, name):
     return words(document, f'aria-labelledby="{name}"', "</section>")
 
 
-def judged(**changes):
+def judged(average=0.5, worst=0.9, **limits):
     """A document whose most exposed and average risks are set, judged anew."""
-    document = documents.full()
-    average, worst = changes.pop("average", (0.5, 0.03)), changes.pop("worst", (0.9, 0.05))
-    error = documents.around(1.0 - average[0], average[1])
-    document["headline"]["identification_error"] = error
-    document["headline"]["most_exposed"]["right"] = documents.around(*worst)
-    return documents.rejudged(document, **changes)
+    return documents.rejudged(documents.risky(documents.full(), average, worst), **limits)
 
 
 # The verdict
@@ -57,9 +52,11 @@ def judged(**changes):
 
 def test_the_number_beside_the_verdict_is_the_number_judged(words):
     text = box(words, judged(**EMA))
-    assert text.startswith("FAIL 90 % of the most exposed 10 % of people are re-identified by an attacker who knows")
-    assert "(95 % confidence interval 85 % to 95 %). The limit is 9 %: European Medicines Agency, Policy 0070." in text
-    average = {"limit": 0.4, "limit_name": "house rule", "fail_on": "average"}
+    assert text.startswith("FAIL 90 % of the most exposed 31 % of people are re-identified by an attacker who knows")
+    assert re.search(
+        r"\(95 % confidence interval \d+ % to 9\d(\.\d)? %\)\. The limit is 9 %: European Medicines Agency", text
+    )
+    average = {"limit": 0.2, "limit_name": "house rule", "fail_on": "average"}
     assert box(words, judged(**average)).startswith("FAIL 50 % of people are re-identified by an attacker")
 
 
@@ -90,34 +87,53 @@ def test_without_a_limit_nothing_is_judged(words):
 @pytest.mark.parametrize(
     ("decision", "says"),
     [
-        ("PASS", "The limit is met for the people assessed. Keep this report with the release."),
+        ("PASS", "The limit is met. Keep this report with the release."),
+        ("PASS (limited)", "Do not take this for a PASS: it rests on less than everything (see above). Assess without"),
         ("FAIL", "Do not release the data as they are."),
         ("INCONCLUSIVE", "Do not rely on these data being within the limit. Assess about "),
     ],
 )
 def test_every_verdict_is_coloured_and_advises(words, decision, says):
     document = documents.full(decision)
-    assert f'<div class="verdict {decision.lower()}">' in render(document)
+    colour = "inconclusive" if decision == "PASS (limited)" else decision.lower()
+    assert f'<div class="verdict {colour}">' in render(document)
     assert says in advice(words, document)
 
 
-def test_a_pass_with_people_excluded_is_a_pass_for_the_people_assessed(words):
-    document = documents.full("PASS")
-    assert "Release only the people assessed, or assess the others as well" in advice(words, document)
-    document["input"]["users"] = document["users"]
-    assert "The limit is met. Keep" in advice(words, document)
+def test_people_who_will_not_be_released_and_ids_are_in_the_sign_off(words):
+    document = judged(**EMA, not_released=True, one_id_per_person=True)
+    assert "Release only the people assessed: that was declared." in advice(words, document)
+    assert "Declaredpeople who were not assessed will not be released" in section(words, document, "sign-off")
+    assert "Declaredevery id is another person" in section(words, document, "sign-off")
+    assert "People not assessedwill not be released" in words(document, "Declared by the user", "</table>")
+    assert "will not be released" not in words(judged(**EMA))
+
+
+def test_what_limits_a_pass_is_in_the_sign_off(words):
+    document = documents.full("PASS (limited)")
+    (limit,) = document["verdict"]["limits"]
+    assert f"Limits of the PASSnot accepted: {limit}" in section(words, document, "sign-off")
+    document["verdict"]["limits_accepted"] = True
+    assert f"Limits of the PASSaccepted: {limit}" in section(words, document, "sign-off")
+    assert "That was accepted; have whoever answers for the data confirm it in writing." in advice(words, document)
 
 
 def test_a_pass_that_a_declaration_made(words):
     document = judged(**EMA, attempt_probability=0.05)
-    assert box(words, document).startswith("PASS 4.5 % ")
+    assert box(words, document).startswith("PASS (limited) 4.5 % ")
     assert "with an attempt probability of 5 % declared" in box(words, document)
-    assert "PASS only because an attempt probability of 5 % was declared; without it: FAIL." in words(document)
-    assert "The limit is met only if the declaration holds." in advice(words, document)
+    assert "An attempt probability of 5 % was declared, not measured" in words(document)
+
+
+def test_what_is_open_comes_before_more_people(words):
+    document = judged(limit=0.6, limit_name="house rule", fail_on="average")
+    assert "Assess about " in advice(words, document)
+    document["verdict"]["unsettled"] = ["Several ids behave as one person."]
+    assert "Settle first what is open (see above)." in advice(words, document)
 
 
 def test_another_measure_than_the_limits(words):
-    document = judged(profile="custodian-033", fail_on="average", average=(0.2, 0.03))
+    document = judged(profile="custodian-033", fail_on="average", average=0.1)
     assert "--fail-on worst" in advice(words, document)
     assert "On the most exposed people: FAIL." in words(document)
     assert "--fail-on worst" not in advice(words, judged(**EMA))
@@ -146,7 +162,6 @@ def test_reports_of_a_mechanism_are_warned_of(words):
     assert "reports with noise" not in words(document)
     document["input"]["obfuscated"] = True
     assert "The risk is understated: these are reports with noise." in words(document, '<div class="warning"', "</div>")
-    assert "Do not rely on this PASS" in advice(words, document)
 
 
 # People
@@ -154,10 +169,15 @@ def test_reports_of_a_mechanism_are_warned_of(words):
 
 def test_who_was_assessed_and_who_was_not(words):
     document = documents.full()
-    assert "60 of 64 people were assessed. Excluded, and not covered: 4 with fewer than 5 events." in section(
+    assert "All 64 people in the data were assessed. By known events alone: 4 with fewer than 5 events." in section(
         words, document, "people"
     )
+    for row in document["attackers"]:
+        row["people"] = 60
     document["input"] |= {"users": 72, "dropped_users": 10}
+    assert "60 of 72 people were assessed. Excluded, and not covered: 10 with fewer" in section(
+        words, document, "people"
+    )
     document["split"] |= {"dropped_users": 2}
     assert "10 with fewer than 5 events; 2 with nothing to learn from or nothing to attack." in section(words, document, "people")  # fmt: skip
     document["input"]["users"] = None
@@ -211,19 +231,10 @@ def test_attackers_side_by_side(words):
     assert names == [*(f"{name} judged" for name in judged), *wanted, "Chance"]
 
 
-@pytest.mark.parametrize("known", [1, 3, None])
-@pytest.mark.parametrize("rule", ["halves", "history"])
-@pytest.mark.parametrize("knowledge", ["partial", "maximum"])
-def test_what_the_attacker_knows(words, known, rule, knowledge):
+def test_what_the_attacker_knows(words):
     document = documents.plain()
-    document["split"] |= {"train_events": known, "rule": rule, "knowledge": knowledge}
-    if knowledge == "maximum":
-        expected = "the attacked events themselves, with names"
-    elif known is None:
-        expected = "the history of each person" if rule == "history" else "the first half of each person's events"
-    else:
-        expected = "the first event of each person" if known == 1 else "the first 3 events of each person"
-    assert f"by an attacker who knows {expected}" in box(words, document)
+    document["headline"]["knows"] = "the shopping lists of each person"
+    assert "by an attacker who knows the shopping lists of each person. No limit was named" in box(words, document)
 
 
 # What drives it

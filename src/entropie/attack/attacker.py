@@ -24,6 +24,7 @@ from entropie.measures.best import level_among
 from entropie.measures.exposure import Tail, tail_of
 from entropie.measures.identification import GUESSES, GuessError, top_k_errors
 from entropie.measures.intervals import Interval, share_interval
+from entropie.measures.lookalikes import LookAlikes
 from entropie.request import Request, SplitRule
 
 FAILED_LEVEL = 0.999
@@ -109,7 +110,8 @@ class Naming:
 class AttackerRow:
     """One attacker and what it came to; `naming` is None where an engine kept the numbers only.
 
-    failed   its error is significantly above that of guessing: the model is wrong, and says nothing of safety
+    failed        its error is significantly above that of guessing: the model is wrong, and says nothing of safety
+    look_alikes   how often an id is named that looks like the right one, where that was asked
     """
 
     attacker: str
@@ -126,6 +128,7 @@ class AttackerRow:
     item_resolution: str | None = None
     matcher: str | None = None
     unicity: Interval | None = None
+    look_alikes: LookAlikes | None = None
     in_scope: bool = True
     seconds: float = 0.0
     naming: Naming | None = None
@@ -186,9 +189,50 @@ class AttackerRow:
             "top_k": [{"k": guess.k, "error": guess.error} for guess in self.top_k],
             "tail": [group.to_json() for group in self.tail],
             "failed": self.failed,
+            "look_alikes": None if self.look_alikes is None else self.look_alikes.to_json(),
             "in_scope": self.in_scope,
             "seconds": round(self.seconds, 3),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class MostExposed:
+    """The people at the highest risk that an attacker can pick out without knowing the truth.
+
+    right   the share of them who are re-identified; the interval allows for the search over groups and attackers
+    """
+
+    attacker: str
+    share: float
+    people: int
+    right: Interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, keys as in assessment.json."""
+        return {"attacker": self.attacker, "share": self.share, "people": self.people, "right": self.right.to_json()}
+
+
+def judged(rows: Sequence[AttackerRow]) -> Sequence[AttackerRow]:
+    """The rows in scope, or all where none is."""
+    return [row for row in rows if row.in_scope] or rows
+
+
+def strongest_row(rows: Sequence[AttackerRow]) -> tuple[AttackerRow, Interval]:
+    """Who re-identifies most of those judged, with an interval that allows for the choice."""
+    among = judged(rows)
+    best = max(among, key=lambda row: row.reidentified.value)
+    return best, share_interval(best.reidentified.value, best.targets, level_among(len(among)))
+
+
+def most_exposed(rows: Sequence[AttackerRow]) -> MostExposed:
+    """The group of people, of any attacker judged, whose risk is surely highest: its lower end decides."""
+    groups = [(row.attacker, group) for row in judged(rows) for group in row.tail]
+    level = level_among(len(groups))
+    found = [
+        MostExposed(name, group.share, group.people, share_interval(group.reidentified.value, group.people, level))
+        for name, group in groups
+    ]
+    return max(found, key=lambda group: (group.right.low, group.right.value, group.people))
 
 
 Runner = Callable[[Release, Request], Iterable[AttackerRow]]

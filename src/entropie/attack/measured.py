@@ -17,7 +17,7 @@ from entropie.attack.single import attack_single
 from entropie.data.split import Knowledge, Split
 from entropie.data.traces import Traces
 from entropie.measures.best import BestAttack, strength
-from entropie.measures.intervals import REPLICATES, Interval, share_interval
+from entropie.measures.intervals import REPLICATES
 from entropie.measures.summary import Identified, Measures, measure
 from entropie.request import Run
 
@@ -50,23 +50,6 @@ class Attack:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class MostExposed:
-    """The people at the highest risk that an attacker can pick out without knowing the truth.
-
-    Never below the average: where no tenth stands out, they are all people (share 1).
-    """
-
-    matcher: str
-    share: float
-    people: int
-    right: Interval
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"matcher": self.matcher, "share": self.share, "people": self.people, "right": self.right.to_json()}
-
-
 def strongest(attacks: Sequence[Attack]) -> int:
     """Index of the attack that re-identifies most people; bits decide between equals."""
     return min(range(len(attacks)), key=lambda i: strength(attacks[i].measures))
@@ -75,18 +58,6 @@ def strongest(attacks: Sequence[Attack]) -> int:
 def best_attack(attacks: Sequence[Attack]) -> BestAttack:
     """The strongest attack, with an interval that allows for its having been chosen among all of them."""
     return BestAttack.of({attack.matcher: attack.measures for attack in attacks})
-
-
-def most_exposed(attacks: Sequence[Attack]) -> MostExposed:
-    """The group of people with the highest risk: the clearest tenth of some attack, or everybody."""
-    best = best_attack(attacks)
-    groups = [MostExposed(best.matcher, 1.0, best.measures.targets, best.right)]
-    for attack in attacks:
-        if attack.measures.exposure is not None:
-            first = attack.measures.exposure.most_exposed
-            right = share_interval(first.right.value, first.people, best.level)
-            groups.append(MostExposed(attack.matcher, first.end, first.people, right))
-    return max(groups, key=lambda group: (group.right.value, group.right.low))
 
 
 def attack_outcome(name: str, train: Traces, target: Traces, run: Run = _RUN) -> AttackOutcome:

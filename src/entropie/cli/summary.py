@@ -11,8 +11,7 @@ import msgspec
 
 from entropie.cli import output
 from entropie.document.assessment import NAMES, SplitFacts, leading
-from entropie.gate.people import limited_statement
-from entropie.words import bits, count, interval, percent, plural, stated
+from entropie.words import bits, count, interval, percent, plural
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment
@@ -72,24 +71,22 @@ def _headline(result: Assessment) -> str:
 def _assessed(result: Assessment) -> str:
     """Whose share it is: not everybody's, where people were excluded."""
     total = result.input.get("users") or 0
-    if total <= result.users:
+    if total <= result.assessed:
         return "people"
-    return f"the {plural(result.users, 'person', 'people')} assessed (of {count(total)})"
+    return f"the {plural(result.assessed, 'person', 'people')} assessed (of {count(total)})"
 
 
 def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
-    """What the decision stands or falls with, beside the number."""
+    """What the decision rests on beside the number: first whatever narrows the assessment."""
     lines = []
-    if verdict["without_declaration"] not in (None, verdict["decision"]):
-        chance = stated(verdict["attempt_probability"])
-        lines.append(
-            f"Only with the declared attempt probability of {chance}; without: {verdict['without_declaration']}."
-        )
-    if verdict["on_most_exposed"] not in (None, verdict["decision"]):
+    if verdict["limits"]:
+        lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
+    if verdict["decision"] == "PASS (limited)":
+        accepted = "accepted by --accept-limited" if verdict["limits_accepted"] else "--accept-limited accepts it"
+        lines.append(f"A limited PASS is no PASS for a pipeline: {accepted}.")
+    lines += verdict["unsettled"]
+    if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
         lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
-    limited = limited_statement(_split(result))
-    if verdict["decision"] == "PASS" and limited is not None:
-        lines.append(limited)
     if verdict["people_needed"] is not None:
         needed = plural(verdict["people_needed"], "person", "people")
         drawn = "; attack more with --targets" if result.best.measures.targets < result.users else ""
@@ -101,19 +98,23 @@ def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
 
 def _people(result: Assessment, name: str) -> list[str]:
     """Whom this is about, who was excluded, and which columns were taken."""
-    facts = result.input
-    people = f"{count(result.users)} people"
-    if (facts.get("users") or 0) > result.users:
-        people = f"{count(result.users)} of {count(facts['users'])} people assessed"
+    facts, covered = result.input, result.assessed
+    people = f"{count(covered)} people"
+    if (facts.get("users") or 0) > covered:
+        people = f"{count(covered)} of {count(facts['users'])} people assessed"
     sizes = f"{plural(result.items, 'item')}, {plural(result.events, 'event')}"
     lines = [output.paragraph(f"{name}: {people}, {sizes}")]
-    excluded = []
+    few = []
     if facts.get("dropped_users"):
-        few = f"fewer than {plural(facts['min_events'], 'event')}"
-        excluded.append(f"{plural(facts['dropped_users'], 'person', 'people')} with {few}")
+        events = f"fewer than {plural(facts['min_events'], 'event')}"
+        few.append(f"{plural(facts['dropped_users'], 'person', 'people')} with {events}")
     if result.split.get("dropped_users"):
-        excluded.append(f"{plural(result.split['dropped_users'], 'person', 'people')} with nothing to attack")
-    excluded += [f"{plural(rows, 'row')} ({reason})" for reason, rows in facts.get("dropped", {}).items() if rows]
+        few.append(f"{plural(result.split['dropped_users'], 'person', 'people')} with nothing to attack")
+    excluded = [f"{plural(rows, 'row')} ({reason})" for reason, rows in facts.get("dropped", {}).items() if rows]
+    if covered > result.users:
+        lines.append(output.paragraph(f"Attacked by known events alone: {'; '.join(few)}."))
+    else:
+        excluded = [*few, *excluded]
     if excluded:
         lines.append(output.paragraph(f"Excluded: {'; '.join(excluded)}."))
     targets = result.best.measures.targets
@@ -235,7 +236,7 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
     lines = []
     if result.verdict is None:
         lines.append(f"Next:   judge it (--profile ema), lower it ({lower})")
-    elif result.verdict["decision"] != "PASS":
+    elif not result.verdict["decision"].startswith("PASS"):
         lines.append(f"Next:   lower it ({lower})")
     report = next((file for file in files if file.suffix == ".html"), None)
     if report is not None:

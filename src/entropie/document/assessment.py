@@ -38,9 +38,11 @@ _AGAIN = "make it anew with `entropie assess`"
 
 
 class Headline(Part, frozen=True):
-    """The strongest attack; its interval allows for the choice among all attacks."""
+    """The strongest attacker in scope; the interval allows for the choice among all of them."""
 
-    matcher: str
+    attacker: str
+    knows: str
+    people: Annotated[AtLeastOne, Meta(description="People attacked.")]
     identification_error: ShareInterval
     most_exposed: MostExposed
     chosen_among: AtLeastOne
@@ -89,11 +91,19 @@ class WithinGuesses(Part, frozen=True):
 
 
 class TailGroup(Part, frozen=True):
-    """The people whose match is clearest: this share of them, at least 20 people, or all; its interval is its own."""
+    """The people whose match is clearest: this share of them, at least 20 people, or all. The interval is its own."""
 
     share: Share
     people: AtLeastOne
     reidentified: ShareInterval
+
+
+class LookAlikes(Part, frozen=True):
+    """How often the id named is the right one or one that points back at it, and how often that is by chance."""
+
+    guesses: AtLeastOne
+    found: ShareInterval
+    chance: Share
 
 
 class Attacker(Part, frozen=True):
@@ -113,6 +123,7 @@ class Attacker(Part, frozen=True):
     top_k: list[WithinGuesses]
     tail: list[TailGroup]
     failed: Annotated[bool, Meta(description="Significantly worse than guessing: the model is wrong.")]
+    look_alikes: Annotated[LookAlikes | None, Meta(description="Ids that behave as one; null where not looked for.")]
     in_scope: Annotated[bool, Meta(description="Whether it is judged.")]
     seconds: Size
 
@@ -273,6 +284,11 @@ class Document(Part, frozen=True):
     def __post_init__(self) -> None:
         if self.strongest >= len(self.attacks):
             raise ValueError(f"`strongest` is {self.strongest}, and there is no such attack")
+
+    @property
+    def assessed(self) -> int:
+        """People whom an attacker in scope covers."""
+        return max((row.people for row in self.attackers if row.in_scope), default=0)
 
     @property
     def best(self) -> Attack:

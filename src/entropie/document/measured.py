@@ -127,11 +127,11 @@ class Group(Part, frozen=True):
 
 
 class MostExposed(Group, frozen=True):
-    """The group at the highest risk that an attacker can pick out: the most exposed tenth of some attack, or everybody
-    (share 1); its interval allows for the choice among the attacks.
+    """The group at the highest risk that an attacker in scope can pick out, or everybody (share 1); its interval allows
+    for the search over groups and attackers.
     """
 
-    matcher: str
+    attacker: str
 
 
 class Exposure(Part, frozen=True):

@@ -10,7 +10,13 @@ from msgspec import Meta
 from entropie.document.base import AtLeastOne, Part, Share
 from entropie.document.measured import ShareInterval
 
-Decision = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Outcome = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+"""What numbers say."""
+
+Decision = Literal["PASS", "PASS (limited)", "FAIL", "INCONCLUSIVE"]
+"""What is decided. A PASS that rests on less than the whole assessment is another value, so that whoever compares with
+PASS does not take the one for the other."""
+
 Measure = Literal["average", "worst"]
 
 
@@ -21,6 +27,8 @@ class Declared(Part, frozen=True):
     population: Annotated[int, Meta(ge=2)] | None
     context: str | None
     attempt_probability: Annotated[float, Meta(gt=0, le=1)] | None
+    excluded_not_released: Annotated[bool, Meta(description="People not assessed will not be released.")] = False
+    one_id_per_person: Annotated[bool, Meta(description="No two ids are of the same person.")] = False
 
 
 class Profile(Part, frozen=True):
@@ -54,6 +62,10 @@ class AppliedWaiver(Part, frozen=True):
 class Verdict(Part, frozen=True):
     """A risk held against a limit.
 
+    limits                what narrows the assessment, in sentences; with any of them a PASS is limited
+    limits_accepted       whether a limited PASS was declared to be enough: the exit code is 0, else 3
+    unsettled             why there is no PASS although the number judged is within the limit, in sentences
+    attacker, knows       the attacker whose number is judged, and what they know
     whom                  whom the number judged is about, with how many `people`, the `share` of those assessed
     judged_risk           the number judged: measured_risk times the declared probability of an attempt, if any
     people_needed         where the data cannot tell: how many people could, if the share stays the same
@@ -65,8 +77,13 @@ class Verdict(Part, frozen=True):
     headline: str
     sentence: str
     rests_on: list[str]
+    limits: list[str]
+    limits_accepted: bool
+    unsettled: list[str]
     profile: Profile
     measure: Measure
+    attacker: str
+    knows: str
     whom: str
     people: AtLeastOne
     share: Share
@@ -75,8 +92,8 @@ class Verdict(Part, frozen=True):
     judged_risk: ShareInterval
     limit: Share
     people_needed: AtLeastOne | None
-    without_declaration: Decision | None
-    on_most_exposed: Decision | None
+    without_declaration: Outcome | None
+    on_most_exposed: Outcome | None
     waiver: AppliedWaiver | None
 
     @property

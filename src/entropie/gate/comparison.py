@@ -261,9 +261,11 @@ class _Pair:
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
         warnings += _differing(old.input, new.input, "input", _INPUT, "Not the same choice of people")
         matchers = [sorted(attack.matcher for attack in document.attacks) for document in (old, new)]
-        if matchers[0] != matchers[1]:
-            shown = f"{', '.join(matchers[0])}; now {', '.join(matchers[1])}"
-            warnings.append(_Warning("the matchers differ", f"Read with care: the matchers differ ({shown})."))
+        scopes = [sorted({row.attacker for row in document.attackers if row.in_scope}) for document in (old, new)]
+        for what, (was, now) in (("matchers", matchers), ("attackers judged", scopes)):
+            if was != now:
+                shown = f"{', '.join(was)}; now {', '.join(now)}"
+                warnings.append(_Warning(f"the {what} differ", f"Read with care: the {what} differ ({shown})."))
         if old.users != new.users:
             harder = "harder" if new.users > old.users else "easier"
             counts = f"the number of people differs ({count(old.users)}, now {count(new.users)})"

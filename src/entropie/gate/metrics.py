@@ -135,6 +135,11 @@ def _verdict_gauges(verdict: Verdict) -> Iterable[Gauge]:
         "1 for the decision that was made, 0 for the others.",
         tuple(({**labels, "decision": name}, float(name == verdict.decision)) for name in EXIT_CODES),
     )
+    yield Gauge(
+        "entropie_verdict_limits",
+        "What narrows the assessment; with any of them a PASS is a limited one.",
+        ((labels, float(len(verdict.limits))),),
+    )
     yield Gauge("entropie_waived", "1 while a waiver holds, 0 without one.", ((labels, float(verdict.waived)),))
     if verdict.waiver is not None:
         yield Gauge(

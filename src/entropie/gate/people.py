@@ -3,61 +3,100 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from entropie import words
 from entropie.document import Document
 from entropie.document.assessment import SplitFacts
-from entropie.measures.best import level_among
+from entropie.document.verdict import Declared
+from entropie.gate.groups import LEAST_PEOPLE, judged_rows
 from entropie.measures.intervals import normal_quantile, share_interval
-from entropie.words import count, plural
+from entropie.words import count, listed, percent, plural
+
+MOST_EXCLUDED = 0.05
+"""A verdict on the others says too little where more than this share of people was not assessed."""
 
 MOST_PEOPLE = 10**9
 """A decision that needs more people than this is out of reach."""
 
 
+def assessed(document: Document) -> tuple[int, int]:
+    """People whom an attacker in scope covered, and all people in the data."""
+    return document.assessed, max(document.assessed, document.input.users or 0)
+
+
+def unsettled_by(document: Document, limit: float, declared: Declared) -> list[str]:
+    """What keeps a number within the limit from being enough, in sentences: too few people, people not assessed,
+    models that fail, ids that look alike.
+    """
+    return [
+        *_too_few(document),
+        *([] if declared.excluded_not_released else _not_assessed(document)),
+        *_failed(document),
+        *([] if declared.one_id_per_person else _look_alikes(document, limit)),
+    ]
+
+
+def declared_statements(declared: Declared) -> list[str]:
+    """What was declared and keeps doubts away."""
+    people = "Declared, not checked: people who were not assessed will not be released."
+    ids = "Declared, not checked: every id is another person."
+    return [*([people] if declared.excluded_not_released else []), *([ids] if declared.one_id_per_person else [])]
+
+
+def _too_few(document: Document) -> Iterator[str]:
+    people = max((row.targets for row in judged_rows(document)), default=0)
+    if people < LEAST_PEOPLE:
+        attacked = plural(people, "person was", "people were")
+        yield f"Only {attacked} attacked, and fewer than {LEAST_PEOPLE} decide nothing."
+
+
+def _not_assessed(document: Document) -> Iterator[str]:
+    covered, total = assessed(document)
+    if total - covered > MOST_EXCLUDED * total:
+        yield (
+            f"{count(total - covered)} of {count(total)} people were not assessed; lower --min-events, or declare that "
+            "they will not be released (--excluded-not-released)."
+        )
+
+
+def _failed(document: Document) -> Iterator[str]:
+    failed = [row.matcher or row.attacker for row in judged_rows(document) if row.failed]
+    if failed:
+        yield (
+            f"The model of {listed(dict.fromkeys(failed))} fails on these data: it finds the right person less often "
+            "than chance, which says nothing about safety."
+        )
+
+
+def _look_alikes(document: Document, limit: float) -> Iterator[str]:
+    for row in judged_rows(document):
+        alike = row.look_alikes
+        if alike is None:
+            continue
+        surely = (alike.found.low - alike.chance) / (1.0 - alike.chance)
+        if surely <= max(limit, row.reidentified.high):  # within the limit, or no more than the right ids themselves
+            continue
+        yield (
+            f"Several ids behave as one person: the attacker finds the right id or one like it in "
+            f"{percent(alike.found.value)} of cases (by chance {percent(alike.chance)}). If they are of one person, "
+            "merge them; if they are not, declare it (--one-id-per-person)."
+        )
+
+
 def assessed_statement(document: Document) -> str:
-    """How many of how many people were assessed, and why the others were excluded."""
-    people, total = document.users, document.input.users
-    targets = document.best.targets
-    drawn = f" {count(targets)} of them, drawn at random, were attacked among all." if targets < people else ""
-    if total is None or total < people:
-        return f"{plural(people, 'person was', 'people were')} assessed.{drawn}"
+    """How many of how many people were assessed, and how many were not."""
+    people, total = assessed(document)
+    few = max(0, people - document.users)
+    points = f"; {count(few)} of them have too few events for more than the attacker of known events" if few else ""
     if total == people:
-        return f"All {count(people)} people in the data were assessed.{drawn}"
-    excluded = _excluded(document, total)
-    shown = "; ".join(f"{count(number)} {reason}" for reason, number in excluded.items())
-    if sum(excluded.values()) != total - people:
-        shown = count(total - people)  # an account that does not add up is not repeated
-    return (
-        f"{count(people)} of {count(total)} people were assessed; excluded: {shown}. Their risk is not covered.{drawn}"
-    )
-
-
-def _excluded(document: Document, total: int) -> dict[str, int]:
-    """How many people each reason kept from being attacked."""
-    facts = document.input
-    counts = {
-        f"with fewer than {facts.min_events} events": facts.dropped_users,
-        "with nothing to learn from or nothing to attack": document.split.dropped_users,
-    }
-    return {reason: number for reason, number in counts.items() if number}
+        return f"All {count(people)} people in the data were assessed{points}."
+    return f"{count(people)} of {count(total)} people were assessed{points}; {count(total - people)} were excluded."
 
 
 def known_events(split: SplitFacts) -> str:
     """What the attacker whose result is judged knows, in a few words."""
     return words.known_events(split.rule, split.knowledge, split.train_events, split.cut)
-
-
-def limited_statement(split: SplitFacts) -> str | None:
-    """Say that the attacker was limited to some first events, where the job says so."""
-    if split.train_events is None or split.knowledge == "maximum":
-        return None
-    return f"The attacker was limited to {known_events(split)}; one who knows more may re-identify more people."
-
-
-def headline_level(document: Document) -> float:
-    """Level of the headline's intervals by themselves: all of the attacks chosen among share the 5 % of doubt."""
-    return level_among(document.headline.chosen_among)
 
 
 def people_needed(share: float, limit: float, level: float) -> int | None:

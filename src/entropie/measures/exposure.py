@@ -7,6 +7,7 @@ the truth, and may act only where the gap is wide. The average over all people h
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ GROUPS = 10
 """People are shown in so many groups of equal size."""
 
 TAIL, LEAST_GROUP = (0.001, 0.01, 0.1, 1.0), 20
-"""Shares of people whose match is clearest, each looked at by itself where it has so many people at least."""
+"""Shares of people whose match is clearest, each looked at by itself; and the fewest people that are a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +90,16 @@ class Tail:
 
 
 def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[Tail, ...]:
-    """The clearest 0.1 %, 1 %, 10 % and 100 % of people; groups of fewer than 20 are left out, all people never."""
+    """The clearest 20 people, 0.1 %, 1 %, 10 % and 100 %, rising; no group but that of all people is smaller than 20.
+
+    >>> [group.people for group in tail_of([0.0] * 5000, [0.0] * 5000)]
+    [20, 50, 500, 5000]
+    """
     shared = _by_clarity(credit, clarity)
-    groups = []
-    for share in TAIL:
-        people = int(np.ceil(share * shared.size))
-        if people >= LEAST_GROUP or share == 1.0:
-            groups.append(Tail(share, people, share_interval(float(shared[:people].mean()), people)))
-    return tuple(groups)
+    everybody = shared.size
+    sizes = {LEAST_GROUP, *(math.ceil(round(share * everybody, 6)) for share in TAIL)}
+    kept = sorted({size for size in sizes if LEAST_GROUP <= size <= everybody} | {everybody})
+    return tuple(Tail(size / everybody, size, share_interval(float(shared[:size].mean()), size)) for size in kept)
 
 
 def _by_clarity(credit: ArrayLike, clarity: ArrayLike) -> NDArray[np.float64]:

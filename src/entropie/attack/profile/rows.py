@@ -13,6 +13,7 @@ from entropie.attack.chance import exchanged_targets
 from entropie.attack.profile.attack import TIE, profile_attack
 from entropie.attack.profile.candidates import Candidates
 from entropie.kernels.profile_records import NOBODY
+from entropie.measures.lookalikes import look_alikes
 from entropie.request import Request
 
 MATCHER = "fused"
@@ -35,10 +36,12 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
     for name, lists in _lists(release, request):
         control = naming_of(lists, shuffled[rows], users) if request.attackers.control else None
         naming = naming_of(lists, owners[rows], users)
+        alike = look_alikes(lists.people, owners[rows], users) if name == "profile" else None
         seconds, begun = clock.perf_counter() - begun, clock.perf_counter()
         yield AttackerRow.of(
-            name, f"{release.knows}{_KNOWS[name]}", users, naming, control, matcher=MATCHER, seconds=seconds
-        )
+            name, f"{release.knows}{_KNOWS[name]}", users, naming, control, matcher=MATCHER, seconds=seconds,
+            look_alikes=alike,
+        )  # fmt: skip
 
 
 def _lists(release: Release, request: Request) -> Iterator[tuple[str, Candidates]]:

@@ -1,0 +1,69 @@
+"""What a verdict rests on that is less than the whole: every choice that narrows the attackers, their data or the
+number judged. Each is one sentence; with any of them a PASS is a limited one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from entropie.attack.matchers import MATCHERS
+from entropie.document import Document
+from entropie.gate.groups import LEAST_PEOPLE, judged_rows
+from entropie.gate.people import known_events
+from entropie.words import count, listed, percent, plural
+
+SCOPE = {
+    "profile": "who knows earlier behaviour",
+    "crowd": "who knows the crowd of all targets",
+    "joint": "who matches all targets one to one",
+    "points": "who knows a few events of the release itself",
+}
+"""The attackers judged unless told otherwise."""
+
+POINTS = 4
+"""Random events known to the attacker of points: the convention of the literature on unicity (Y.-A. de Montjoye et al.,
+Unique in the Crowd, Scientific Reports 3, 2013: four points single out 95 % of people)."""
+
+_EXCLUDED_ROWS = 0.05
+
+
+def limits_of(document: Document) -> list[str]:
+    """Every narrowing of attackers and data."""
+    return [*_of_the_attackers(document), *_of_what_they_know(document), *_of_the_data(document)]
+
+
+def _of_the_attackers(document: Document) -> Iterator[str]:
+    rows = [row for row in judged_rows(document) if row.targets >= LEAST_PEOPLE]
+    missing = [who for name, who in SCOPE.items() if name not in {row.attacker for row in rows}]
+    if missing:
+        yield f"Not judged: an attacker {listed(missing)}."
+    known = [row.points for row in rows if row.attacker == "points" and row.points is not None]
+    if known and max(known) < POINTS:
+        yield f"The attacker knew {plural(max(known), 'event')} of the release, not {POINTS}."
+    run = {attack.matcher for attack in document.attacks}
+    left_out = [name for name in MATCHERS if name not in run]
+    if left_out:
+        yield f"{len(MATCHERS) - len(left_out)} of {len(MATCHERS)} ways to compare traces were tried (--matcher)."
+
+
+def _of_what_they_know(document: Document) -> Iterator[str]:
+    split = document.split
+    if split.train_events is not None and split.knowledge != "maximum":
+        yield f"The attacker was limited to {known_events(split)}; one who knows more may re-identify more people."
+    if split.target_events is not None:
+        yield f"Only the first {plural(split.target_events, 'event')} of what is released of each person were attacked."
+    if document.input.obfuscated and not any(row.attacker == "reports" for row in judged_rows(document)):
+        yield (
+            "The risk is understated: these data are reports of a mechanism, which the attack does not know. "
+            "`entropie guarantee` says what holds against every attacker."
+        )
+
+
+def _of_the_data(document: Document) -> Iterator[str]:
+    usual = [row for row in judged_rows(document) if row.attacker in SCOPE]
+    for row in sorted(usual, key=lambda row: row.targets / row.people)[:1]:
+        if row.targets < row.people:
+            yield f"{count(row.targets)} of {count(row.people)} people were attacked, drawn at random."
+    rows, dropped = document.input.rows or 0, sum(document.input.dropped.values())
+    if dropped > _EXCLUDED_ROWS * rows:
+        yield f"{percent(dropped / rows)} of the rows were excluded ({', '.join(document.input.dropped)})."

@@ -1,0 +1,141 @@
+"""Data made to get a PASS that is not deserved: who is at risk, and how much, is known because it was built in.
+
+Everybody goes to a few places that all people share, in no order of their own; that much is harmless. Each kind of data
+then hides people in the crowd who can be told apart, in a way of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+PLACES = 5
+DAY = 86_400
+_BEGIN = 1_600_000_000 // DAY * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """So many people with so many events each; `exposed` of them stand out where the kind of data has such people."""
+
+    people: int = 240
+    events: int = 20
+    exposed: int = 24
+    seed: int = 0
+
+
+def harmless(crowd: Crowd) -> pa.Table:
+    """Everybody alike."""
+    rng = np.random.default_rng(crowd.seed)
+    return _table([_shared(rng, crowd.events) for _ in range(crowd.people)])
+
+
+def hidden_subgroup(crowd: Crowd) -> pa.Table:
+    """The exposed have places of their own."""
+    rng = np.random.default_rng(crowd.seed)
+    return _table(
+        [
+            [f"own {person}.{place}" for place in rng.integers(0, 3, crowd.events)]
+            if person < crowd.exposed
+            else _shared(rng, crowd.events)
+            for person in range(crowd.people)
+        ]
+    )
+
+
+def own_items(crowd: Crowd) -> pa.Table:
+    """Every event at an item of its own."""
+    return _table([[f"{person}.{event}" for event in range(crowd.events)] for person in range(crowd.people)])
+
+
+def never_again(crowd: Crowd) -> pa.Table:
+    """Nobody has an item twice: films, of which everybody sees some out of many."""
+    rng = np.random.default_rng(crowd.seed)
+    films = np.array([f"film {film}" for film in range(crowd.events * 5)])
+    return _table([list(rng.permutation(films)[: crowd.events]) for _ in range(crowd.people)])
+
+
+def own_times(crowd: Crowd) -> pa.Table:
+    """Shared places, each person at a second of the day of their own."""
+    rng = np.random.default_rng(crowd.seed)
+    seconds = rng.permutation(DAY)[: crowd.people]
+    items = [_shared(rng, crowd.events) for _ in range(crowd.people)]
+    return _table(items, [_BEGIN + np.arange(crowd.events) * DAY + second for second in seconds])
+
+
+def few_events(crowd: Crowd) -> pa.Table:
+    """Four of five people have nine events each, at places of their own: fewer than are asked for by default."""
+    rng = np.random.default_rng(crowd.seed)
+    return _table(
+        [
+            _shared(rng, crowd.events)
+            if person % 5 == 0
+            else [f"own {person}.{place}" for place in rng.integers(0, 3, 9)]
+            for person in range(crowd.people)
+        ]
+    )
+
+
+def many_ids(crowd: Crowd) -> pa.Table:
+    """Each person has three places of their own and is spread over 20 ids."""
+    rng = np.random.default_rng(crowd.seed)
+    return _table(
+        [[f"own {id // 20}.{place}" for place in rng.integers(0, 3, crowd.events)] for id in range(crowd.people)]
+    )
+
+
+def unique_events(crowd: Crowd) -> pa.Table:
+    """Every second event of the exposed is at an item that nobody has again, they themselves included."""
+    rng = np.random.default_rng(crowd.seed)
+    return _table(
+        [
+            [
+                f"once {person}.{event}" if event % 2 and person < crowd.exposed else place
+                for event, place in enumerate(shared)
+            ]
+            for person, shared in enumerate(_shared(rng, crowd.events) for _ in range(crowd.people))
+        ]
+    )
+
+
+def rare_transitions(crowd: Crowd) -> pa.Table:
+    """The exposed visit shared places, each in an order of their own, again and again."""
+    rng = np.random.default_rng(crowd.seed)
+    orders = {tuple(rng.permutation(7)) for _ in range(20 * crowd.exposed)}
+    rounds = sorted(orders)[:: len(orders) // crowd.exposed][: crowd.exposed]
+    return _table(
+        [
+            [f"place {rounds[person][event % 7]}" for event in range(crowd.events)]
+            if person < crowd.exposed
+            else [f"place {place}" for place in rng.integers(0, 7, crowd.events)]
+            for person in range(crowd.people)
+        ]
+    )
+
+
+KINDS: Mapping[str, Callable[[Crowd], pa.Table]] = {
+    made.__name__.replace("_", " "): made
+    for made in (
+        hidden_subgroup, own_items, never_again, own_times, few_events, many_ids, unique_events, rare_transitions
+    )
+}  # fmt: skip
+
+
+def _shared(rng: np.random.Generator, events: int) -> list[str]:
+    return [f"place {place}" for place in rng.integers(0, PLACES, events)]
+
+
+def _table(items: list[list[str]], times: list[NDArray[np.int64]] | None = None) -> pa.Table:
+    """Rows in an order that tells nothing: by the number of the event, people in the order of their names."""
+    rows = sorted((event, person) for person, own in enumerate(items) for event in range(len(own)))
+    columns = {
+        "user": [f"p{person:05d}" for _, person in rows],
+        "item": [items[person][event] for event, person in rows],
+    }
+    if times is not None:
+        columns["time"] = [int(times[person][event]) for event, person in rows]
+    return pa.table(columns)

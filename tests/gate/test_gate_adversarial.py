@@ -1,0 +1,85 @@
+"""A PASS that is not deserved must not be had: data whose risk is known because it was built in.
+
+`scripts/soak verdict` tries more of them, and larger ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from adversarial import KINDS, Crowd, harmless, hidden_subgroup
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import entropie
+
+LIMITS = (0.05, 0.09, 0.2, 0.33)
+AS_DRAWN = (Phase.explicit, Phase.generate)  # a smaller crowd that fails the same way is not worth the minutes
+
+
+def assessed(events: pa.Table, limit: float = 0.09, **options: Any) -> entropie.Assessment:
+    return entropie.assess(
+        events, limit=limit, limit_name="trial", fail_on="worst", control=False, replicates=2, **options
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_never_a_pass(kind):
+    found = assessed(KINDS[kind](Crowd()))
+    assert found.exit_code != 0, found.verdict["headline"]
+    assert not found.verdict["decision"].startswith("PASS")
+
+
+@settings(max_examples=16, phases=AS_DRAWN)
+@given(
+    st.sampled_from(list(KINDS)),
+    st.builds(Crowd, st.integers(120, 400), st.integers(12, 30), st.integers(20, 60), st.integers(0, 2**31)),
+    st.sampled_from(LIMITS),
+)
+def test_never_a_pass_whatever_the_sizes(kind, crowd, limit):
+    found = assessed(KINDS[kind](crowd), limit)
+    assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
+
+
+def test_a_few_people_in_a_large_crowd():
+    """The clearest tenth, 160 people, hides these 20: 12.5 % of it are re-identified."""
+    found = assessed(hidden_subgroup(Crowd(1600, 12, 20)), 0.2)
+    assert (found.verdict["decision"], found.verdict["people"]) == ("FAIL", 20)
+    assert found.verdict["judged_risk"]["value"] == pytest.approx(1.0)
+
+
+@settings(max_examples=4, phases=AS_DRAWN)
+@given(st.builds(Crowd, st.integers(350, 500), st.integers(16, 24), st.just(0), st.integers(0, 2**31)))
+def test_harmless_data_pass(crowd):
+    """The other way round: the gate does not refuse everything. A chance of 1 in 350 is far below 20 %."""
+    found = assessed(harmless(crowd), 0.2)
+    assert (found.verdict["decision"], found.exit_code) == ("PASS", 0), found.verdict["headline"]
+
+
+WEAKER = {"matchers": ["markov"], "train_events": 1, "target_events": 1}
+
+
+def test_a_weakened_attacker_gives_no_pass():
+    """One matcher, one event known, one attacked, the average: each by itself makes a PASS limited."""
+    options = {"limit": None, "limit_name": None, "profile": "ema", "fail_on": "average", "control": False}
+    found = entropie.assess(harmless(Crowd(400)), **options, **WEAKER, scope=["profile"], replicates=2)
+    assert (found.verdict["decision"], found.exit_code) == ("PASS (limited)", 3)
+    assert len(found.verdict["limits"]) == 5
+    accepted = entropie.assess(
+        harmless(Crowd(400)), **options, **WEAKER, scope=["profile"], replicates=2, accept_limited=True
+    )
+    assert (accepted.verdict["decision"], accepted.exit_code) == ("PASS (limited)", 0)
+
+
+def test_few_people_are_no_reason_to_fail():
+    found = assessed(KINDS["hidden subgroup"](Crowd(19, 12, 19)))
+    assert found.verdict["decision"] == "INCONCLUSIVE"
+    assert "fewer than 20 decide nothing" in found.verdict["unsettled"][0]
+
+
+def test_declared_ids():
+    crowd = Crowd(400)
+    assert assessed(KINDS["many ids"](crowd), 0.2).verdict["decision"] == "INCONCLUSIVE"
+    assert assessed(KINDS["many ids"](crowd), 0.2, one_id_per_person=True).verdict["decision"] == "PASS"
