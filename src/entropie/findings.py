@@ -28,7 +28,7 @@ from entropie.engine.local import LocalEngine
 from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
 from entropie.measures.intervals import Interval
-from entropie.measures.projection import Projection, Ranks, project
+from entropie.measures.projection import Projection, project
 from entropie.notebook import html_table
 from entropie.plan.execution import KnownEvents, Outcome
 from entropie.plan.plan import Counts, plan_of
@@ -269,9 +269,7 @@ def _projection(rows: Sequence[AttackerRow], outcome: Outcome, request: Request)
     matchers = {attack.matcher: attack.measures.ranks for attack in outcome.attacks}
     alone = [row for row in rows if row.in_scope and row.attacker in ("profile", "points")]
     for row in sorted(alone, key=lambda row: row.reidentified.value, reverse=True):
-        naming, ranks = row.naming, matchers.get(row.matcher or "")
-        if naming is not None and naming.rank_low is not None and naming.rank_high is not None:
-            ranks = Ranks.of(naming.rank_low, naming.rank_high, row.people)
+        ranks = matchers.get(row.matcher or "") if row.ranks is None else row.ranks
         if population is None or ranks is None or population <= ranks.strangers:
             continue  # too small a population is refused elsewhere
         made = project(ranks, population, np.random.default_rng([request.run.seed, population]))

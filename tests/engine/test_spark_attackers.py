@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from in_process import Session, here
 from test_spark_assess import events_table
@@ -44,11 +45,18 @@ def test_rows_are_those_of_one_machine(
     request = Request.of(path, {"engine": "spark", "partitions": 3, **options})
     prepared = prepare(request)
     release = Release.of(prepared.released, prepared.split, prepared.rule, attacked=prepared.attacked)
-    expected = told(by_name.attacker_rows(release, request))
+    alone = list(by_name.attacker_rows(release, request))
+    expected = told(alone)
     people = ingest(here, request)  # type: ignore[arg-type]
     assert fits_a_task(people, request)
-    found = told(_rows(SparkEngine(here, people, replace(request, split=people.rule))))  # type: ignore[arg-type]
+    rows = _rows(SparkEngine(here, people, replace(request, split=people.rule)))  # type: ignore[arg-type]
+    found = told(rows)
     assert found == expected
+    for one, other in zip(rows, alone, strict=True):
+        assert one.naming is None
+        assert one.ranks is not None
+        assert other.ranks is not None
+        assert all(np.array_equal(*pair) for pair in zip(one.ranks, other.ranks, strict=True))
     assert {row["attacker"] for row in found} >= {"points", "profile"}
 
 

@@ -25,6 +25,7 @@ from entropie.measures.exposure import Tail, tail_of
 from entropie.measures.identification import GUESSES, GuessError, top_k_errors
 from entropie.measures.intervals import Interval, share_interval
 from entropie.measures.lookalikes import LookAlikes
+from entropie.measures.projection import Ranks
 from entropie.request import Request, SplitRule
 
 FAILED_LEVEL = 0.999
@@ -93,6 +94,11 @@ class Naming:
         ranks = outcome.rank_low[first] - 1, outcome.rank_high[first] - 1
         return cls(outcome.credit[first], outcome.clarity[first], *ranks)
 
+    def ranks(self, people: int) -> Ranks | None:
+        """How many strangers stand before people, in few numbers; None where it is not known."""
+        low, high = self.rank_low, self.rank_high
+        return None if low is None or high is None else Ranks.of(low, high, people)
+
     @property
     def reidentified(self) -> Interval:
         """Share of targets named rightly."""
@@ -108,7 +114,7 @@ class Naming:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttackerRow:
-    """One attacker and what it came to; `naming` is None where an engine kept the numbers only.
+    """One attacker and what it came to; `naming` is None where an engine kept the numbers only, `ranks` among them.
 
     failed        its error is significantly above that of guessing: the model is wrong, and says nothing of safety
     look_alikes   how often an id is named that looks like the right one, where that was asked
@@ -132,6 +138,7 @@ class AttackerRow:
     in_scope: bool = True
     seconds: float = 0.0
     naming: Naming | None = None
+    ranks: Ranks | None = None
 
     @classmethod
     def of(
@@ -150,6 +157,7 @@ class AttackerRow:
             failed=worse_than_guessing(naming.within(GUESSES, people), people, naming.credit.size),
             unicity=None if naming.unique is None else _share(naming.unique),
             naming=naming,
+            ranks=naming.ranks(people),
             **told,
         )
 

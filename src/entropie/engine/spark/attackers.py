@@ -61,15 +61,15 @@ def attacker_rows(people: Ingested, everybody: Ingested, request: Request) -> tu
     plain = replace(request, source=Source(), run=Run(seed=request.run.seed, threads=1))
     job = RowsJob(plain, (people.domain_size, everybody.domain_size))
     sides = ((_ASSESSED, people), (_RELEASED, everybody))
-    sent = [mapped(those.people, _addressed, side=side, runners=len(runners(request))) for side, those in sides]
+    sent = [mapped(those.people, _addressed, side=side, count=len(runners(request))) for side, those in sides]
     made = mapped(gathered(sent[0].unionByName(sent[1]), len(runners(request))), _rows, job=job)
     return tuple(row for box in received(made) for row in box.arrays[0])
 
 
-def _addressed(batches: Iterable[pa.RecordBatch], *, side: int, runners: int) -> Iterator[Box]:
+def _addressed(batches: Iterable[pa.RecordBatch], *, side: int, count: int) -> Iterator[Box]:
     """People to the task of every runner."""
     for box in opened(batches):
-        for runner in range(runners):
+        for runner in range(count):
             yield box._replace(key=runner, side=side)
 
 
