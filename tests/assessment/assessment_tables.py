@@ -54,7 +54,8 @@ def people_with_habits(
 def without_clock(document: dict[str, Any], *also: str) -> dict[str, Any]:
     """The JSON document without what a clock wrote, and without further keys of `input`."""
     copy: dict[str, Any] = json.loads(json.dumps(document, allow_nan=False))
-    del copy["provenance"]["seconds"], copy["provenance"]["date"]
+    for key in ("seconds", "date", "run"):
+        del copy["provenance"][key]
     for attack in (*copy["attacks"], *copy["attackers"]):
         del attack["seconds"]
     for key in also:

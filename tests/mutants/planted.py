@@ -285,7 +285,14 @@ _GATE = (
     ),
 )
 _DATA = (
-    _in("data", "split", "first = (counts + 1) // 2", "first = counts // 2", "test_data_filter_split.py"),
+    _in(
+        "data",
+        "split",
+        "return (np.diff(traces.offsets) + 1) // 2",
+        "return np.diff(traces.offsets) // 2",
+        "test_data_filter_split.py",
+    ),
+    _in("data", "split", "covered = before[0] - before[1]", "covered = before[0]", "test_split_date.py"),
     _in(
         "data",
         "filter",
@@ -299,12 +306,17 @@ _DATA = (
 )
 _PLAN_AND_ENGINE = (
     _in("plan", "grid", "float(users.sum()) / (memory / 2)", "float(users.sum()) / (2 * memory)", "test_plan_grid.py"),
-    _in("plan", "attacks", "if step < usual", "if step <= usual", "test_plan_attacks.py"),
-    _in("engine", "local", "replace(self, targets=self.targets.take(order))", "self", "test_local.py"),
     _in(
         "engine",
         "local",
-        "bounds = [np.searchsorted(self.split.users, cut)",
+        "replace(self, targets=self.targets.take(by_owner), owners=owners[by_owner])",
+        "self",
+        "test_local.py",
+    ),
+    _in(
+        "engine",
+        "local",
+        "bounds = [np.searchsorted(split.users, cut)",
         "bounds = [np.asarray(cut)",
         "test_local.py",
     ),
