@@ -135,10 +135,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"matchers": ["tfidf"], "known_events": [], "seed": 3},
         {"partitions": 3},
     ),
-    "one event to attack, people who drop out, blocks by memory": (
+    "one event to attack from a date on, people who drop out": (
         {"users": 60, "shortest": 1, "longest": 9, "text": True},
-        {"min_events": 1, "target_events": 1, "matchers": ["visit", "markov", "bayes"], "known_events": [1]},
-        {"partitions": 1, "memory": 30_000},
+        {"min_events": 1, "target_events": 1, "rule": "date", "matchers": ["visit", "bayes"], "known_events": [1]},
+        {"partitions": 1, "block_users": 25},
     ),
     "history, some attacked, more blocks than people in one, at an address": (
         {"users": 14, "timed": False},
