@@ -449,6 +449,21 @@ def test_signals_clean_up(tmp_path, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_signal_at_the_very_end_changes_nothing(tmp_path):
+    """Python sets signals back to what kills a process while it ends; the work is done by then."""
+    program = (
+        "import os, signal, sys, weakref\n"
+        "from entropie.cli import main\n"
+        "class Late:\n    pass\n"
+        "sys.late = Late()\n"
+        "weakref.finalize(sys.late, os.kill, os.getpid(), signal.SIGTERM).atexit = False\n"
+        "sys.argv = ['entropie', '--version']\n"
+        "main.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_output_that_nobody_reads_changes_no_exit_code(tmp_path, monkeypatch):
     command = f"{sys.executable} -m entropie guarantee --mechanism rr --domain 10 --users 10 --epsilon 1"
     for closed, code in ((" | true", "0 0"), (" >&-", "0"), (" > /dev/full", "74")):

@@ -5,7 +5,7 @@
     scripts/fuzz --seconds 600 --seed 7      as many as fit, drawn anew
     scripts/fuzz --replay FILE               one kept case again
 
-Most cases run inside two workers, one in 250 in a process of its own. A case that fails is kept under out/fuzz as a
+Most cases run inside two workers, one in 250 in a process of its own; one report in ten draws its charts. A case that fails is kept under out/fuzz as a
 file that `--replay` and, moved to tests/fuzz/corpus, the tests run again. Exit code 1 where a case failed.
 """
 
@@ -29,8 +29,11 @@ from pathlib import Path
 from fuzz_cases import TARGETS, Case, case
 from fuzz_ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
 
-CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 120.0
-ALONE_EVERY = 250
+from entropie import drawing
+
+CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 600.0
+ALONE_EVERY, DRAWN_EVERY = 250, 10
+AVAILABLE = drawing.available
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -56,7 +59,7 @@ def main() -> int:
         limit = options.cases if options.cases or options.seconds else CASES
         numbers = itertools.count() if limit is None else range(limit)
         todo = ((target, number) for number in numbers for target in targets)
-        tallies = _run(todo, folder, options.seed, options.seconds)
+        tallies = _run(todo, folder, options)
     print(
         "| target | cases | in a process of their own | exit codes | failed | CPU seconds |\n|---|---|---|---|---|---|"
     )
@@ -74,6 +77,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("target", nargs="*", choices=[[], *TARGETS], help="what to try [all]")
     parser.add_argument("--cases", type=int, help=f"cases of each target [{CASES}, or as many as fit]")
     parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--at-once", type=int, default=WORKERS, help=f"workers [{WORKERS}]")
     parser.add_argument("--seed", type=int, default=0, help="draws other cases [0]")
     parser.add_argument("--replay", type=Path, help="run one kept case again")
     return parser.parse_args()
@@ -108,10 +112,11 @@ def _make_material(folder: Path) -> None:
     (folder / "job.toml").write_bytes(job.stdout)
 
 
-def _run(todo: Iterator[tuple[str, int]], folder: Path, seed: int, seconds: float | None) -> dict[str, Tally]:
+def _run(todo: Iterator[tuple[str, int]], folder: Path, options: argparse.Namespace) -> dict[str, Tally]:
     """Deal cases to workers until there are none or the time is over."""
     tallies: dict[str, Tally] = {}
-    workers = [_Worker(folder / f"worker{number}") for number in range(WORKERS)]
+    workers = [_Worker(folder / f"worker{number}") for number in range(options.at_once)]
+    seed, seconds = options.seed, options.seconds
     begun = shown = time.monotonic()
     idle, busy = list(workers), []
     try:
@@ -128,7 +133,7 @@ def _run(todo: Iterator[tuple[str, int]], folder: Path, seed: int, seconds: floa
                 busy.remove(worker)
                 idle.append(worker)
                 _count(tallies, worker)
-            if time.monotonic() - shown > 20:
+            if time.monotonic() - shown > 60:
                 shown = time.monotonic()
                 done = sum(sum(tally.codes.values()) for tally in tallies.values())
                 print(f"fuzz: {done:,} cases, {shown - begun:.0f} s", file=sys.stderr, flush=True)
@@ -216,6 +221,7 @@ def _work(connection: Connection, folder: Path) -> None:
         inside = folder / "case"
         shutil.rmtree(inside, ignore_errors=True)  # of a case that ended another worker
         inside.mkdir()
+        drawing.available = AVAILABLE if number % DRAWN_EVERY == 0 else lambda: False
         ran = in_a_process(asked, inside, SECONDS_PER_CASE) if alone else in_this_process(asked, inside)
         os.chdir(folder)
         shutil.rmtree(inside, ignore_errors=True)

@@ -6,7 +6,7 @@ Reading used to leave a thread behind that called into a dying interpreter, in a
 several blocks, not many rows: rows are padded. A good file is read too, so that a refusal says something.
 
 Each run is a process that ends as any program ends, so that what is left running meets the end of the interpreter. Most
-are forked from one that has loaded the program, which costs a tenth; one in twenty is started anew.
+are forked from one that has loaded the program, which costs a tenth; one in fifty is started anew.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from pathlib import Path
 
 from entropie.data.blocks import LINE_LIMIT_BYTES
 
-PATIENCE_SECONDS = 120.0
-FRESH_EVERY = 20
+PATIENCE_SECONDS = 600.0  # the machine may be busy
+FRESH_EVERY = 50
 ENTROPIE = [sys.executable, "-c", "from entropie.cli.main import main; main()"]
 MECHANISM = ["--mechanism", "rr", "--epsilon", "2"]
 HEAD = "user,item,time,code,parameters,report,note\n"

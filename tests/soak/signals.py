@@ -7,7 +7,7 @@ what a killed one left? The disk is made full at every size up to that of the ou
 Two runs are started into one folder, or with one file of metrics.
 
 Inputs are small, and most trials are forked from a process that has loaded the program and run every command once, so
-that a moment costs a fraction of a second; one in twenty is a new process, and one in ten draws the charts of its page.
+that a moment costs a fraction of a second; one in fifty is a new process, and one in twenty draws the charts of its page.
 A moment is drawn from the seconds that a command takes or, every other time and where it takes next to none, from the
 calls that it makes: there the signal comes from within. Several trials are under way at once.
 """
@@ -42,8 +42,8 @@ import entropie.drawing
 
 PERSON = "person-7f3a"  # what every id begins with, and nothing else
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
-PATIENCE_SECONDS = 60.0
-FRESH_EVERY, DRAWN_EVERY, SHORT_SECONDS = 20, 10, 0.1
+PATIENCE_SECONDS = 600.0  # the machine may be busy
+FRESH_EVERY, DRAWN_EVERY, SHORT_SECONDS = 50, 20, 0.1
 AVAILABLE = entropie.drawing.available
 EVENTS = ("--user", "user", "--item", "item", "--time", "time")
 

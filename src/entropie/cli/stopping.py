@@ -60,11 +60,19 @@ def heed() -> None:
         voice = os.dup(2)  # others may turn standard error away for a while
     except OSError:
         voice = os.open(os.devnull, os.O_WRONLY)
+    atexit.register(_done)
     threading.Thread(target=_wait, args=(heard, voice), name=_THREAD, daemon=True).start()
 
 
 def _leave_to_thread(number: int, frame: object) -> None:
     """The thread has been told already."""
+
+
+def _done() -> None:
+    """The work is done and its exit code settled: Python's own end would let signals kill the process again."""
+    for name in _SIGNALS:
+        with contextlib.suppress(AttributeError, ValueError):  # there is none of the kind; this is another thread
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _wait(heard: int, voice: int) -> None:
