@@ -452,11 +452,11 @@ def test_signals_clean_up(tmp_path, number, code):
 def test_a_signal_at_the_very_end_changes_nothing(tmp_path):
     """Python sets signals back to what kills a process while it ends; the work is done by then."""
     program = (
-        "import os, signal, sys, weakref\n"
+        "import os, sys\n"
         "from entropie.cli import main\n"
-        "class Late:\n    pass\n"
-        "sys.late = Late()\n"
-        "weakref.finalize(sys.late, os.kill, os.getpid(), signal.SIGTERM).atexit = False\n"
+        "class Late:\n"
+        f"    def __del__(self, kill=os.kill, me=os.getpid()): kill(me, {int(signal.SIGTERM)})\n"
+        "late = Late()\n"
         "sys.argv = ['entropie', '--version']\n"
         "main.main()\n"
     )
