@@ -476,6 +476,21 @@ def test_output_that_nobody_reads_changes_no_exit_code(tmp_path, monkeypatch):
         assert "Exception" not in done.stderr
 
 
+def test_streams_that_are_closed_change_nothing(tmp_path):
+    """No output file takes the place of a stream that is closed, and no exit code changes for it."""
+    write_events(tmp_path / "events.csv")
+    entropie = f"{sys.executable} -m entropie"
+    quick = " ".join(QUICK)
+    script = f"""
+        {entropie} assess events.csv {quick} --no-report --out a <&- >&- 2>&-; echo $?
+        {entropie} assess none.csv 2>&-; echo $?
+        {entropie} assess none.csv 2>/dev/full; echo $?
+    """
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.stderr) == ("0\n2\n2\n", "")
+    json.loads((tmp_path / "a" / "assessment.json").read_text())
+
+
 def test_importing_installs_nothing():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     assert entry.run(["--version"]) == 0

@@ -56,6 +56,22 @@ def test_text(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
         job(10**9)
 
 
+@pytest.mark.parametrize("packed", [gzip.compress, bz2.compress, zstd], ids=["gzip", "bz2", "zstd"])
+def test_a_file_packed_in_parts_is_read_to_its_end(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
+    """As `cat a.gz b.gz` and packers with several threads make them: no row of a later part vanishes."""
+    path, half = tmp_path / "t.csv", LINES.index(b"\n", len(LINES) // 2) + 1
+    first, last = packed(LINES[:half]), packed(LINES[half:])
+    path.write_bytes(first + last)
+    assert read_events(Source(path)).report.rows == ROWS
+    bad = [first + last[:-20], first + last + b"garbage", packed(first + last)]
+    if packed is bz2.compress:
+        bad.append(first + packed(b"") + last)  # a part without anything is more than its reader takes
+    for damage in bad:
+        path.write_bytes(damage)
+        with pytest.raises(InvalidInput, match=r"cut off|cannot be unpacked|control bytes"):
+            read_events(Source(path))
+
+
 def test_a_dictionary_file(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes(b"code,item\n" + b"".join(b"%d,i%d\n" % (n, n) for n in range(ROWS)))

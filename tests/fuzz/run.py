@@ -105,9 +105,9 @@ def _make_material(folder: Path) -> None:
     ]
     program = [sys.executable, "-m", "entropie"]
     for command in commands:
-        subprocess.run([*program, *command.split()], cwd=folder, check=False, capture_output=True, timeout=300)
+        subprocess.run([*program, *command.split()], cwd=folder, check=False, capture_output=True, timeout=3000)
     job = subprocess.run(
-        [*program, *commands[0].split(), "--print-config"], cwd=folder, capture_output=True, timeout=300
+        [*program, *commands[0].split(), "--print-config"], cwd=folder, capture_output=True, timeout=3000
     )
     (folder / "job.toml").write_bytes(job.stdout)
 

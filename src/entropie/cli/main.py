@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -93,11 +92,6 @@ def main() -> None:
     """Run the command line and end with its exit code."""
     stopping.heed()
     _leave_no_core()
-    for place in (0, 1, 2):  # a file that is opened must not become what is printed to
-        try:
-            os.fstat(place)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import os
 import signal
+import sys
 import threading
 
 from entropie import atomic
@@ -49,6 +50,7 @@ def heed() -> None:
     """Let signals end this process, once asked for. One that it was started to ignore, as by nohup, stays ignored."""
     if any(thread.name == _THREAD for thread in threading.enumerate()):
         return
+    _open_streams()  # first: what is opened takes the place of a stream that is closed
     heard, told = os.pipe()
     os.set_blocking(told, False)
     for name in _SIGNALS:
@@ -56,12 +58,20 @@ def heed() -> None:
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave_to_thread)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    try:
-        voice = os.dup(2)  # others may turn standard error away for a while
-    except OSError:
-        voice = os.open(os.devnull, os.O_WRONLY)
+    voice = os.dup(2)  # others may turn standard error away for a while
     atexit.register(_done)
     threading.Thread(target=_wait, args=(heard, voice), name=_THREAD, daemon=True).start()
+
+
+def _open_streams() -> None:
+    """Have all three standard streams: one that is closed goes nowhere, and no file becomes what is printed to."""
+    for place, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(place)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(place, mode, closefd=False))  # noqa: SIM115 - for as long as the process lives
 
 
 def _leave_to_thread(number: int, frame: object) -> None:

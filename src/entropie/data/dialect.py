@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from entropie.data.files import HashedFile, InputFile, Unpacked
 from entropie.data.roles import are_names
 from entropie.errors import InvalidInput
@@ -60,7 +62,7 @@ def _first_lines(file: InputFile) -> list[str]:
     try:
         with HashedFile(file.path) as opened, Unpacked(opened, file.packing) as stream:
             sample = stream.read(_SAMPLE_BYTES)
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:  # Arrow tells some damage of packed files in its own way
         raise file.unreadable(error) from None
     if not sample.removeprefix(b"\xef\xbb\xbf").strip():
         raise InvalidInput(f"{file.path} is empty; a table needs a header and at least one row.")

@@ -62,7 +62,7 @@ def _parsed(parser: _Parser, stream: Unpacked, file: InputFile) -> Iterator[_Par
     try:
         for block in row_blocks(stream.read, parser.dialect, str(file.path)):
             yield parser.parse(block)
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:  # Arrow tells some damage of packed files in its own way
         raise file.unreadable(error) from None
 
 
