@@ -100,3 +100,26 @@ def test_points_may_be_wrong(entropie: Any, tmp_path: Path) -> None:
     ran = entropie("assess", release, "--point-errors", "half", *QUICK, "--out", tmp_path / "out")
     assert ran.code == 2
     assert "time=30min,items=10%" in ran.err
+
+
+@pytest.mark.parametrize("name", ["known.csv", "map.csv"])
+def test_no_output_replaces_what_is_read(entropie: Any, tmp_path: Path, name: str) -> None:
+    release, known, pairs = visits(tmp_path / "release.csv", 1), visits(tmp_path / "known.csv", 2), tmp_path / "map.csv"
+    pairs.write_text("known,released\n" + "".join(f"u{i},u{i}\n" for i in range(PEOPLE)))
+    before = (tmp_path / name).read_bytes()
+    ran = entropie("assess", release, "--known", known, "--truth", pairs, *QUICK, "--metrics", tmp_path / name)
+    assert (ran.code, "is also an input" in ran.err) == (2, True)
+    assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "rows", ["Jane Doe,p7\nu1,p1\nu1,p2\n", "Jane Doe,p7\nu1,p1\n,p2\n", "Jane Doe,Jim Roe\nu1,\n"]
+)
+def test_a_map_without_names_shows_no_id(entropie: Any, tmp_path: Path, rows: str) -> None:
+    release, known, pairs = visits(tmp_path / "r.csv", 1, "p{}"), visits(tmp_path / "k.csv", 2), tmp_path / "map.csv"
+    pairs.write_text(rows)
+    ran = entropie("assess", release, "--known", known, "--truth", pairs, *QUICK)
+    assert ran.code == 2
+    assert "Jane" not in ran.err
+    assert "p7" not in ran.err
+    assert "column" in ran.err

@@ -71,8 +71,8 @@ def test_a_map_on_file_whose_first_line_is_a_pair(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({"a": ["ann", "ann"], "b": ["p1", "p2"]}, "Column `a` of .* has 1 id more than once.*once"),
-        ({"a": ["ann", "bob"], "b": ["p1", "p1"]}, "Column `b` of .* has 1 id more than once"),
+        ({"a": ["ann", "ann"], "b": ["p1", "p2"]}, "The first column of .* has 1 id more than once.*once"),
+        ({"a": ["ann", "bob"], "b": ["p1", "p1"]}, "The second column of .* has 1 id more than once"),
         ({"a": ["p1", "p2"], "b": ["ann", "bob"]}, "No pair of .* is in both files: 2 of 2 pairs are not in"),
         ({"a": ["ann"], "b": ["p1"], "c": [1]}, "must have two columns.*it has 3"),
     ],

@@ -466,6 +466,56 @@ def _geolife(rng: random.Random) -> Case:
     return Case("geolife", command, files)
 
 
+def _known(rng: random.Random) -> Case:
+    """The attacker's own file, and who is who in both."""
+    names, data, _ = _events(rng)
+    pairs = [[f"{MARK}-{person}", f"person-{person}"] for person in range(PEOPLE)]
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        rng.choice(pairs)[rng.randrange(2)] = rng.choice((*TEXTS, f"{MARK}-1", "person-1"))
+    header = rng.choice(([["known", "released"]], [["user", "person"]], []))
+    text = "\n".join(map(rng.choice((",", ";", "\t")).join, [*header, *pairs])).encode("utf-8", "replace")
+    if rng.random() < 0.3:
+        text = damaged_bytes(rng, text)
+    files = {"events.csv": _material()["events.csv"], names: data, "map.csv": text}
+    if names == "events.csv":
+        files = {"events.csv": _material()["events.csv"], "known.csv": data, "map.csv": text}
+        names = "known.csv"
+    command = ["assess", "events.csv", "--known", names, "--min-events", "2", "--matcher", "visit", "--no-control"]
+    command += ["--no-report", "--json", "--out", "out"] + (["--truth", "map.csv"] if rng.random() < 0.8 else [])
+    return Case("known", command, files)
+
+
+def _matrix(rng: random.Random) -> Case:
+    """A mechanism as a table of probabilities."""
+    size = rng.randrange(1, 5)
+    table = np.full((size, size), 1.0 / size)
+    if rng.random() < 0.4:
+        table[rng.randrange(size), rng.randrange(size)] = rng.choice((float("nan"), float("inf"), -1.0, 2.0, 1e-320))
+    held = io.BytesIO()
+    kind = rng.choice(("csv", "npy", "npz", "sparse"))
+    if kind == "csv":
+        np.savetxt(held, table, delimiter=rng.choice((",", ",", ";", " ")))
+    elif kind == "npy":
+        np.save(held, table.astype(rng.choice(("f8", "f4", "i8", "c16", "U9", "?"))))
+    elif kind == "npz":
+        np.savez(held, *rng.choice(([table], [table, table], [])))
+    else:
+        shape = rng.choice(([size, size], [-1, 2], [2**40, 2**40], [size], ["a", "b"]))
+        parts = {"data": table.ravel(), "indices": np.tile(np.arange(size), size) + rng.choice((0, 0, 9, -9))}
+        np.savez(held, format=rng.choice(("csr", "csc", "x")), shape=shape, indptr=np.arange(size + 1) * size, **parts)
+    data = damaged_bytes(rng, held.getvalue()) if rng.random() < 0.4 else held.getvalue()
+    name = f"m.{'npz' if kind == 'sparse' else kind}"
+    return Case("matrix", ["guarantee", "--matrix", name, "--users", "50", "--json"], {name: data})
+
+
+def _reports(rng: random.Random) -> Case:
+    """Reports of a mechanism assessed with its parameters and names."""
+    case = _estimate(rng)
+    command = ["assess", "reports.csv", "--user", "user", "--item", "report", "--min-events", "2", "--matcher", "visit"]
+    command += ["--parameters", "reports.csv.parameters.json", "--dictionary", "places.csv", "--no-control"]
+    return Case("reports", [*command, "--no-report", "--json", "--out", "out"], case.files)
+
+
 TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "assess": _assess,
     "sweep": _sweep,
@@ -480,4 +530,7 @@ TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "waiver": _waiver,
     "counts": _counts,
     "geolife": _geolife,
+    "known": _known,
+    "matrix": _matrix,
+    "reports": _reports,
 }

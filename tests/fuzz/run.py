@@ -100,7 +100,7 @@ def _make_material(folder: Path) -> None:
     (folder / "events.csv").write_text("user,item,time\n" + "\n".join(rows) + "\n")
     commands = [
         "assess events.csv --matcher visit --min-events 2 --profile ema --out . --quiet",
-        "obfuscate events.csv --column item --dictionary places.csv --mechanism rr --epsilon 3 --out reports.csv",
+        "obfuscate events.csv --column item --keep user --dictionary places.csv --mechanism rr --epsilon 3 --out reports.csv",
         "estimate reports.csv --parameters reports.csv.parameters.json --save-counts counts.npz",
     ]
     program = [sys.executable, "-m", "entropie"]

@@ -101,7 +101,10 @@ def run(request: Request, view: View) -> int:
     events, wanted = request.source.events, request.output
     named = Path(events) if isinstance(events, str) else None
     own = [wanted.out / file for file in FILES]
-    refuse_overwriting([named, request.verdict.waiver], [*own, wanted.metrics])
+    asked = request.attackers
+    tables = [Path(table) if isinstance(table, str | Path) else None for table in (events, asked.known, asked.truth)]
+    read = [*tables, asked.parameters, asked.dictionary, request.verdict.waiver]
+    refuse_overwriting(read, [*own, wanted.metrics])
     if wanted.metrics is not None:
         check_file(wanted.metrics)
     with publicly() if wanted.public else nullcontext(), claimed(wanted.out):

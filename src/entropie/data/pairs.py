@@ -6,6 +6,7 @@ in a space. Where few ids agree, the message tells how many more would if these 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -55,14 +56,17 @@ def mapped_people(path: Any, known: Ids, release: Ids, run: Run) -> Rows:
     if all(places_of(pa.array([name]), ids)[0] >= 0 for name, ids in zip(table.columns, ends, strict=True)):
         source = replace(source, header=False)  # the first line is a pair already
         table = open_source(source)
-    read = read_events(replace(source, user=table.columns[0], item=table.columns[1]), run, table)
+    try:
+        read = read_events(replace(source, user=table.columns[0], item=table.columns[1]), run, table)
+    except InvalidInput as problem:  # what is taken for names may be ids
+        raise InvalidInput(_by_place(str(problem.args[0]), table.columns)) from None
     people = np.repeat(np.arange(read.traces.users), np.diff(read.traces.offsets))
     columns = (people, read.user_ids), (read.traces.items.astype(np.int64), read.item_ids)
-    for name, (codes, ids) in zip(table.columns, columns, strict=True):
+    for name, (codes, ids) in zip(("first", "second"), columns, strict=True):
         repeated = np.flatnonzero(np.bincount(codes) > 1)
         if repeated.size:
             raise InvalidInput(
-                f"Column `{name}` of {table.name} has {plural(repeated.size, 'id')} more than once"
+                f"The {name} column of {table.name} has {plural(repeated.size, 'id')} more than once"
                 f"{shown(f' (first {ids[int(repeated[0])]})')}; every person stands in the map once."
             )
     in_known, in_release = (places_of(ids, end)[codes] for (codes, ids), end in zip(columns, ends, strict=True))
@@ -75,6 +79,12 @@ def mapped_people(path: Any, known: Ids, release: Ids, run: Run) -> Rows:
         )
     there = there[np.argsort(in_release[there], kind="stable")]
     return in_known[there], in_release[there]
+
+
+def _by_place(message: str, names: Sequence[str]) -> str:
+    for name, place in zip(names, ("the first", "the second"), strict=True):
+        message = message.replace(f"column `{name}`", f"{place} column").replace(f"`{name}`", f"{place} column")
+    return message
 
 
 def places_of(wanted: pa.Array, ids: pa.Array) -> NDArray[np.int64]:
