@@ -93,6 +93,9 @@ def test_the_worst_is_of_the_worst_decision():
             if one.decision(0.09) == "PASS":
                 assert one.risk.high <= 0.09  # what is shown for a PASS shows it
     assert worst(groups(*rows), 0.09).attacker.attacker == "points"
+    few, many = row("profile", {20: 0.15, 2000: 0.001}), row("crowd", {2000: 0.12})
+    assert sorted(decisions(few, many)) == ["FAIL", "INCONCLUSIVE", "PASS"]
+    assert worst(groups(few, many), 0.09).risk.value == 0.12  # a FAIL goes before a higher share that is open
 
 
 @given(st.integers(1, 60), st.floats(0.001, 0.6), st.data())
