@@ -79,7 +79,7 @@ def _assessed(result: Assessment) -> str:
 def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
     """What the decision rests on beside the number: first whatever narrows the assessment."""
     lines = []
-    if verdict["limits"]:
+    if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
         lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
     if verdict["decision"] == "PASS (limited)":
         accepted = "accepted by --accept-limited" if verdict["limits_accepted"] else "--accept-limited accepts it"
@@ -151,14 +151,14 @@ def _attacker_table(result: Assessment) -> str:
 
 
 def _shown(rows: Sequence[AttackerRow]) -> list[int]:
-    """One row per attacker; of points also what the hour tells, no time at all, and points that may be wrong."""
+    """One row per attacker; of points also what the hour tells, and points that may be wrong."""
     places = leading(rows)
     finest = next((rows[place].time_resolution for place in places if rows[place].attacker == "points"), None)
     coarser = [
         place
         for place, row in enumerate(rows)
         if row.attacker == "points" and row.points == _POINTS and place not in places
-        if row.time_resolution in (("hour", "none") if row.matcher is None else (finest,))
+        if row.time_resolution == ("hour" if row.matcher is None else finest)
     ]
     points = [place for place in places if rows[place].attacker == "points"]
     return [*points, *coarser, *(place for place in places if place not in points and rows[place].attacker != "crowd")]
