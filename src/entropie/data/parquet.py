@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.budget import Budget
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, shown
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What a damaged file makes Arrow raise; the last where a name in it is not UTF-8."""
 BATCH_ROWS = 1 << 17
 _BATCH_BYTES = 1 << 26
 _PREFIXED_ROWS = 1 << 10
@@ -26,15 +28,18 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     import pyarrow.parquet as pq  # text needs none of it
 
     try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
+        opened = pq.ParquetFile(path)
+        _ = opened.schema_arrow.names  # may be no text
+        return opened
+    except DAMAGE as error:
         raise damaged(path, error) from None
 
 
 def damaged(path: Path, error: Exception | str) -> InvalidInput:
-    """The error for a file that cannot be decoded."""
+    """The error for a file that cannot be decoded; what a reader says of it may quote the file."""
     first = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-    return InvalidInput(f"{path} is damaged or ends early, Parquet cannot be read ({first}); fetch it again.")
+    why = f" ({first})" if isinstance(error, str) else shown(f" ({first})")
+    return InvalidInput(f"{path} is damaged or ends early, Parquet cannot be read{why}; fetch it again.")
 
 
 def batch_rows(path: Path, metadata: Any, groups: Sequence[int], columns: Sequence[str], budget: Budget) -> int:

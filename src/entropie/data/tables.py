@@ -18,7 +18,7 @@ from entropie.data.budget import EVENT_BYTES
 from entropie.data.dialect import Dialect, find_dialect
 from entropie.data.files import HashedFile, InputFile, combined_digest, find_files
 from entropie.data.normalise import normal_type, normalise
-from entropie.data.parquet import batch_rows, damaged, open_parquet
+from entropie.data.parquet import DAMAGE, batch_rows, damaged, open_parquet
 from entropie.data.presets import Layout, Preset, suggest_preset
 from entropie.data.rejects import Place, Rejects
 from entropie.data.roles import Header, Role
@@ -239,7 +239,7 @@ class ParquetTable:
                     rejects.accept(batch.num_rows, Place(row), path)
                     row += batch.num_rows
                     yield batch.select(list(columns))
-        except (pa.ArrowException, OSError) as error:
+        except DAMAGE as error:
             opened.check_unchanged()
             raise damaged(path, error) from None
         opened.check_unchanged()

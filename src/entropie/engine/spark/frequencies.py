@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.columns import codes_of, read_columns
+from entropie.data.parquet import DAMAGE
 from entropie.data.rejects import Place
 from entropie.data.reports import ID_COLUMN, other_parameters, read_reports, short_id
 from entropie.engine.spark.boxes import Box, arriving, gathered, in_order, mapped, opened
@@ -190,7 +191,7 @@ def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
                 whole = pa.RecordBatch.from_arrays(arrays, names=columns)
                 yield checked_reports(whole, mechanism, Place(first_row), path.name)
                 first_row += batch.num_rows
-    except (pa.ArrowInvalid, OSError) as problem:
+    except DAMAGE as problem:
         said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise InvalidInput(f"File {path} cannot be read to its end: {said}") from None
 
