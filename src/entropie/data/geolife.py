@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import Header
 from entropie.data.tables import Chosen, Piece
 from entropie.data.text import read_text
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, shown
 from entropie.progress import Progress
 
 _FIELDS = ("latitude", "longitude", "zero", "altitude", "days", "date", "time")
@@ -47,7 +48,7 @@ class GeolifeTable:
     def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
         """Read one trajectory after the other."""
         for done, path in enumerate(self._paths):
-            with HashedFile(path) as opened:
+            with self._by_number(done), HashedFile(path) as opened:
                 yield from self._read(opened, columns, rejects)
                 self._digests.append((_listed(path), opened.sha256()))
             progress("read", (done + 1) / len(self._paths))
@@ -62,14 +63,14 @@ class GeolifeTable:
 
     def read(self, piece: Piece, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
         """Stream one trajectory."""
-        with HashedFile(self._paths[piece.file]) as opened:
+        with self._by_number(piece.file), HashedFile(self._paths[piece.file]) as opened:
             yield from self._read(opened, columns, rejects)
             opened.check_unchanged()
 
     def digest(self, file: int) -> tuple[str, str]:
         """Read a trajectory for its digest."""
         path = self._paths[file]
-        with HashedFile(path) as opened:
+        with self._by_number(file), HashedFile(path) as opened:
             return _listed(path), opened.sha256()
 
     def sha256(self) -> str:
@@ -79,6 +80,16 @@ class GeolifeTable:
     def hint(self) -> str:
         """Nothing to add: the columns are this class's own."""
         return ""
+
+    @contextlib.contextmanager
+    def _by_number(self, file: int) -> Iterator[None]:
+        """Have messages name a trajectory by its number: its folder is the id of a person."""
+        try:
+            yield
+        except InvalidInput as problem:
+            path = str(self._paths[file])
+            number = f"Trajectory {file + 1:,} of {self.name}{shown(f' ({path})')}"
+            raise type(problem)(str(problem.args[0]).replace(path, number)) from None
 
     def _read(self, opened: HashedFile, columns: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
         dialect = Dialect(",", False, _FIELDS, (), _HEADER_LINES, quoted=False)
