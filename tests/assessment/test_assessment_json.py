@@ -45,7 +45,7 @@ def test_the_documented_keys(document):
     for attack in document["attacks"]:
         assert attack.keys() >= ATTACK
         assert attack["identification_error"].keys() == INTERVAL
-        assert attack["pse_bits"].keys() == {*INTERVAL, "resolvable", "unmatched_genuine_share"}
+        assert attack["pse_bits"].keys() == {*INTERVAL, "at_least", "resolvable", "unmatched_genuine_share"}
         assert attack["pse_finite_bits"].keys() >= INTERVAL
         assert attack["pse_paper_bits"].keys() == {"value", "jitter", "seed"}
         assert attack["equal_error_rate"].keys() >= INTERVAL

@@ -258,7 +258,9 @@ def test_metrics_that_fail_cost_nothing_else(entropie, events, plain_page, monke
     assert ran.code == 74
     assert ran.err == "entropie: Output m.prom could not be written: the disk is full.\n"
     assert "re-identified" in ran.out
-    assert json.loads(Path("out/assessment.json").read_text())["verdict"]["decision"] == "FAIL"
+    assert (
+        json.loads(Path("out/assessment.json").read_text())["verdict"]["decision"] == "INCONCLUSIVE"
+    )  # too few people
     assert Path("out/report.html").exists()
 
 
@@ -416,7 +418,7 @@ def test_simulated_events_as_csv(entropie):
 def start(folder: Path, *arguments: str, **settings) -> subprocess.Popen[str]:
     """Start a command that hears every signal, also where these tests themselves run under nohup."""
     return subprocess.Popen(
-        ["env", "--default-signal=HUP", sys.executable, "-m", "entropie", *arguments],
+        ["env", "--default-signal", sys.executable, "-m", "entropie", *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -30,7 +30,7 @@ def sharing(people: int, items: int) -> Split:
 def test_people_who_share_their_items_take_the_square_of_them() -> None:
     request = Request.of(None, {"threads": 1})
     few, many = (expected_seconds(request, sharing(people, 10)) for people in (40_000, 160_000))
-    assert 12.0 < many / few < 17.0
+    assert 10.0 < many / few < 17.0  # 16 for pairs, 4 for what each target and person takes
     assert expected_seconds(request, sharing(160_000, 400_000)) < many / 4
     twice = Request.of(None, {"threads": 2})
     assert 1.5 < many / expected_seconds(twice, sharing(160_000, 10)) <= 2.0
