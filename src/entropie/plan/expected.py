@@ -34,7 +34,7 @@ def foretell_matchers(matchers: Sequence[str], split: Split, run: Run, times: fl
 
 
 def expected_seconds(request: Request, split: Split) -> float:
-    """Seconds of the attacks by the price of their plan, which may be wrong by a factor of three."""
+    """Seconds of the attacks by the price of their plan, which may be wrong by a factor of two or three."""
     counts = Counts.of(split)
     cores = request.run.threads or os.cpu_count() or 1
     priced = price(
