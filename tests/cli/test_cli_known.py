@@ -82,6 +82,7 @@ def test_reports_are_attacked_with_their_parameters(entropie: Any, tmp_path: Pat
     rows = {row["attacker"]: row for row in document(ran)["attackers"]}
     assert rows["reports"]["reidentified"]["value"] > 0.9
     assert "known-file" not in rows
+    assert (rows["reports"]["in_scope"], rows["points"]["in_scope"]) == (True, False)
     ran = entropie("assess", sent, "--known", visited, *QUICK, "--out", tmp_path / "out")
     assert ran.code == 2
     assert "--dictionary" in ran.err
@@ -89,6 +90,20 @@ def test_reports_are_attacked_with_their_parameters(entropie: Any, tmp_path: Pat
     ran = entropie("assess", sent, "--known", visited, "--dictionary", names, *QUICK, "--out", tmp_path / "out")
     assert ran.code == 2
     assert "--parameters" in ran.err
+
+
+def test_noise_is_not_failed_for_what_nobody_knows(entropie: Any, tmp_path: Path) -> None:
+    """Four noisy reports single everybody out, and only their receiver has them; a PASS on that is a limited one."""
+    visited, names, sent = visits(tmp_path / "visits.csv", 1), tmp_path / "names.csv", tmp_path / "reports.csv"
+    made = ("--column", "item", "--dictionary", names, "--keep", "user", "--mechanism", "rr", "--epsilon", "0.01")
+    assert entropie("obfuscate", visited, *made, "--out", sent, "--seed", "1").code == 0
+    attack = ("assess", sent, "--known", visited, "--dictionary", names, *QUICK, "--out", tmp_path / "out")
+    limit = ("--limit", "50%", "--limit-name", "ours", "--fail-on", "average")
+    ran = entropie(*attack, *limit, "--json")
+    verdict = json.loads(ran.out)["verdict"]
+    assert (ran.code, verdict["decision"]) == (3, "PASS (limited)")
+    assert verdict["limits"][0].startswith("The data are taken to be reports of the mechanism")
+    assert entropie(*attack, *limit, "--scope", "points", "--json").code == 1
 
 
 def test_points_may_be_wrong(entropie: Any, tmp_path: Path) -> None:

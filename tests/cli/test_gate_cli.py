@@ -89,11 +89,11 @@ def test_a_limited_pass(entropie, aimless):
     assert [limit[:30] for limit in others] == ["1 of 6 ways to compare traces ", "The attacker was limited to th"]
     assert f"Rests on less than everything. {' '.join([first, *others])}" in said
     assert said.index("Rests on less than everything.") < said.index("attacker knows re-identified")
-    assert "A limited PASS is no PASS for a pipeline: --accept-limited accepts it." in said
+    assert "Exit code 3: a pipeline goes on only with --accept-limited." in said
     assert len(ran.out.splitlines()) <= 25
     accepted = entropie(*SHORT, *judged, "--accept-limited")
     assert (accepted.code, document()["verdict"]["decision"]) == (0, "PASS (limited)")
-    assert "accepted by --accept-limited." in " ".join(accepted.out.split())
+    assert "Accepted by --accept-limited." in " ".join(accepted.out.split())
 
 
 def test_data_that_cannot_tell(entropie, loyal):

@@ -43,8 +43,13 @@ def attacker_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
 
 
 def scoped(rows: list[AttackerRow], request: Request) -> tuple[AttackerRow, ...]:
-    """Say of each row whether it is judged: by name, and of points the number and resolution of the convention."""
-    names = request.attackers.scope or ATTACKERS
+    """Say of each row whether it is judged: by name, and of points the number and resolution of the convention.
+
+    Nobody sees the reports of a mechanism but who receives them, so that known reports are no knowledge about a person:
+    where the attacker who knows the mechanism was run, points are judged only if asked for.
+    """
+    reported = any(row.attacker == "reports" for row in rows)
+    names = request.attackers.scope or tuple(name for name in ATTACKERS if not (reported and name == "points"))
     finest = next((row.time_resolution for row in rows if row.attacker == "points"), None)
     return tuple(
         replace(

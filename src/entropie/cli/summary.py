@@ -82,8 +82,8 @@ def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
     if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
         lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
     if verdict["decision"] == "PASS (limited)":
-        accepted = "accepted by --accept-limited" if verdict["limits_accepted"] else "--accept-limited accepts it"
-        lines.append(f"A limited PASS is no PASS for a pipeline: {accepted}.")
+        unless = "Exit code 3: a pipeline goes on only with --accept-limited."
+        lines.append("Accepted by --accept-limited." if verdict["limits_accepted"] else unless)
     lines += verdict["unsettled"]
     if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
         lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
@@ -102,7 +102,8 @@ def _people(result: Assessment, name: str) -> list[str]:
     people = f"{count(covered)} people"
     if (facts.get("users") or 0) > covered:
         people = f"{count(covered)} of {count(facts['users'])} people assessed"
-    sizes = f"{plural(result.items, 'item')}, {plural(result.events, 'event')}"
+    items, events = (facts["items"], facts["events"]) if covered > result.users else (result.items, result.events)
+    sizes = f"{plural(items, 'item')}, {plural(events, 'event')}"
     lines = [output.paragraph(f"{name}: {people}, {sizes}")]
     few = []
     if facts.get("dropped_users"):

@@ -34,7 +34,11 @@ def limits_of(document: Document) -> list[str]:
 
 def _of_the_attackers(document: Document) -> Iterator[str]:
     rows = [row for row in judged_rows(document) if row.targets >= LEAST_PEOPLE]
-    missing = [who for name, who in SCOPE.items() if name not in {row.attacker for row in rows}]
+    judged = {row.attacker for row in rows}
+    if "reports" in judged and "points" not in judged:
+        judged.add("points")
+        yield "The data are taken to be reports of the mechanism, which nobody knows but who receives them."
+    missing = [who for name, who in SCOPE.items() if name not in judged]
     if missing:
         yield f"Not judged: an attacker {listed(missing)}."
     known = [row.points for row in rows if row.attacker == "points" and row.points is not None]

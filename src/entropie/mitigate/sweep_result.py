@@ -168,7 +168,10 @@ def _recommendation(sweep: Sweep) -> str:
     row, before = sweep.cheapest, sweep.as_it_is
     if row is None:
         if before.identification_error.high >= sweep.guessing_error and sweep.stronger is None:
-            return "No mitigation is needed against this attack: as is, it does no better than chance."
+            return (
+                "An attacker who knows earlier behaviour does no better than chance as is. Whether one who knows a few "
+                "events and their times does, `entropie assess` tells."
+            )
         return (
             f"No mitigation tried lowers the risk beyond chance: {percent(before.risk.value)} of people are "
             f"re-identified as is (95 % CI {interval(before.risk)})."
