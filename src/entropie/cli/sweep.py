@@ -136,7 +136,8 @@ def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
     rows = [_row(row) for row in (result.as_it_is, *shown)]
     foot = [
         f"{plural(more, 'more mitigation')}, less useful or at a greater loss." if more else "",
-        "Not covered: an attacker who knows a few events and their times (assess the coarser data), mitigations combined.",
+        "Not covered: an attacker who knows a few events and their times (assess the coarser data),",
+        "mitigations combined.",
         "Coarser data come without a guarantee.",
         "" if verbose else "More: --verbose",
     ]
