@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.gate.comparison import Difference, compare, difference
+from entropie.gate.judge import Gate
 from entropie.measures.intervals import Interval, wilson
+from entropie.request import Limits
 
 
 def newcombe(right_1: int, n_1: int, right_2: int, n_2: int) -> tuple[float, float]:
@@ -288,6 +290,18 @@ def test_what_cannot_be_compared_is_told(change, words):
         new[name] = {**new[name], **value} if isinstance(value, dict) else value
     (warning,) = compare(headed(), new).warnings
     assert words in warning
+
+
+def test_a_verdict_that_turned_is_told_first():
+    """Under 99 % the same data pass, under 5 % they fail; the share of people is the same in both."""
+    kind, strict = (
+        Gate.of(Limits(limit=limit, limit_name="ours", fail_on="average")).applied(headed()) for limit in (0.99, 0.05)
+    )
+    turned = [document["verdict"]["decision"] for document in (kind, strict)]
+    assert turned[0] != turned[1] == "FAIL"
+    found = compare(kind, strict)
+    assert found.warnings[0] == f"The verdict was {turned[0]} and is FAIL now."
+    assert compare(kind, kind).warnings == []
 
 
 def test_other_matchers_and_bits_beyond_the_data():

@@ -256,6 +256,9 @@ class _Pair:
         """What is to be known before relying on the difference."""
         old, new = self.old, self.new
         warnings = []
+        if old.verdict and new.verdict and old.verdict.decision != new.verdict.decision:
+            turned = f"the verdict was {old.verdict.decision} and is {new.verdict.decision} now"
+            warnings.append(_Warning(turned, f"T{turned[1:]}."))
         if old.input.obfuscated and new.input.obfuscated:
             topic = "both data are reports of a mechanism"
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
