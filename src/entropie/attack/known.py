@@ -20,7 +20,6 @@ from entropie.attack.point_errors import beliefs_of, score_queries
 from entropie.attack.points import RESOLUTIONS, TO, PointIndex, Resolution, drawn_points, draws_for, own_resolution
 from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import Candidates
-from entropie.attack.profile.joint import crowd_scores, joint_scores
 from entropie.attack.profile.rows import MATCHER, naming_of
 from entropie.attack.scoring import core_count
 from entropie.data.known import KnownFile
@@ -52,12 +51,13 @@ def _profile_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
     run, users, threads = request.run, file.known.users, core_count(request.run.threads)
     run.progress("attacking: known file", 0.0)
     begun = clock.perf_counter()
-    lesson = learn(file.known, contained=(file.facts.same_events_share or 0.0) >= _CONTAINED, threads=threads)
+    shared = file.facts.same_events_share or 0.0
+    lesson = learn(file.known, contained=shared if shared >= _CONTAINED else 0.0, threads=threads)
     plain = name_targets(file.known, file.release, lesson, threads=threads)
     found = {
         MATCHER: plain,
-        f"{MATCHER}, crowd": crowd_scores(plain, users, lesson.temperature),
-        f"{MATCHER}, one-to-one": joint_scores(plain, users, lesson.temperature),
+        f"{MATCHER}, crowd": lesson.crowd(plain, users),
+        f"{MATCHER}, one-to-one": lesson.joint(plain, users),
     }
     seconds = (clock.perf_counter() - begun) / len(found)
     owners, shuffled = np.arange(file.pairs), shuffled_pairs(file.pairs, run.seed)

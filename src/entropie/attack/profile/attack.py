@@ -9,6 +9,7 @@ Nothing here knows whose a target is: the owners enter in `rows`, which measures
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,14 +26,13 @@ from entropie.attack.profile.everybody import (
     known_tally,
     merge_tallies,
 )
-from entropie.attack.profile.evidence import evidence_for, weighed
+from entropie.attack.profile.evidence import evidence_for, fused, lacking, weighed
 from entropie.attack.profile.fusion import Fusion, learn_fusion
-from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
+from entropie.attack.profile.joint import ROUNDS, choose_rounds, choose_temperature, crowd_scores, joint_scores
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs, in_blocks
 from entropie.errors import InvalidInput
 from entropie.kernels.profile_evidence import FEATURES
-from entropie.kernels.profile_records import NOBODY
 from entropie.request import MANY_TARGETS
 
 KEPT, KEPT_OF_MANY = 200, 50
@@ -50,8 +50,10 @@ LEARNERS = 4000
 REPEATING = 0.5
 """Where a smaller share of people has an item in both quarters, candidates need not share an item with the target."""
 
-TIE = 1e-9
-"""Scores that differ by less are equal."""
+LEAST_MISSING = 1e-6
+"""An item known to be released is missing from a trace of its person no less often than this."""
+
+_OF_SHARED_ITEMS = np.isin(FEATURES, ("item", "presence", "item_hour", "reverse", "again"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +63,16 @@ class Lesson:
     fusion: Fusion
     temperature: float
     repeats: bool  # whether most people meet items again
+    rounds: tuple[int, int] = (1, ROUNDS)  # of matching, for the crowd and one-to-one
+    missing: float = 0.0  # what an item counts that is known of a person and not in the target
+
+    def crowd(self, plain: Candidates, users: int) -> Candidates:
+        """Scores against the crowd of targets."""
+        return crowd_scores(plain, users, self.temperature, self.rounds[0])
+
+    def joint(self, plain: Candidates, users: int) -> Candidates:
+        """Scores matched one-to-one."""
+        return joint_scores(plain, users, self.temperature, self.rounds[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,31 +91,35 @@ def profile_attack(
     item_categories: NDArray[np.int64] | None = None,
     *,
     attacked: NDArray[np.int64] | None = None,
-    contained: bool = False,
+    contained: float = 0.0,
     threads: int | None = None,
 ) -> ProfileAttack:
     """Learn on the training, attack the targets of the people `attacked`, or all, who are the crowd then.
 
-    `item_categories` has the category of every item, 0 and up; `contained` says that the training is among the
-    target's events, as under the rule history.
+    `item_categories` has the category of every item, 0 and up; `contained` is the share of the training that is among
+    the target's events, 1 under the rule history, and 0 where the one comes before the other.
     """
     check_same_people(train, target)
     workers = core_count(threads)
     lesson = learn(train, item_categories, contained=contained, threads=workers)
     plain = name_targets(train, target, lesson, item_categories, rows=attacked, threads=workers)
-    crowd = crowd_scores(plain, train.users, lesson.temperature)
-    joint = joint_scores(plain, train.users, lesson.temperature)
-    return ProfileAttack(lesson, plain, crowd, joint)
+    return ProfileAttack(lesson, plain, lesson.crowd(plain, train.users), lesson.joint(plain, train.users))
 
 
 def learn(
-    train: Traces, item_categories: NDArray[np.int64] | None = None, *, contained: bool = False, threads: int = 1
+    train: Traces, item_categories: NDArray[np.int64] | None = None, *, contained: float = 0.0, threads: int = 1
 ) -> Lesson:
-    """Learn from people whose training can be cut in two: the earlier part is known, the later one attacked, or all."""
+    """Learn from people whose training can be cut in two: the earlier part is known, the later one attacked, or all.
+
+    Where the known events are among the attacked ones, nothing need be learned of that: a person of whom an item is
+    known that the target lacks is as unlikely as the share of events that are not. The rest counts beside it as far as
+    it is of items that both have: how the target goes on cannot be learned from a few events among a few.
+    """
     lengths = np.diff(train.offsets)
     able = train.take(np.flatnonzero(lengths >= 2))
+    missing = math.log(max(1.0 - contained, LEAST_MISSING)) if contained else 0.0
     if able.users < 2:
-        return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True)
+        return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True, missing=missing)
     earlier, later = halves(able)
     later = able if contained else later
     everybody = everybody_of(earlier, later, item_categories)
@@ -112,9 +128,13 @@ def learn(
     repeats = repeating(earlier.take(rows), later.take(rows)) >= REPEATING
     lists = best_candidates(scene, search_among(able.users, LEARNED, repeats), threads).people
     seen = evidence_for(scene, lists, threads)
-    fusion = learn_fusion(seen, lists, rows)
-    scores = np.where(lists != NOBODY, (seen * fusion.weights).sum(axis=2), -np.inf)
-    return Lesson(fusion, choose_temperature(Candidates(lists, scores), able.users, rows), repeats)
+    if contained:
+        seen[:, :, ~_OF_SHARED_ITEMS] = 0.0
+    settled = missing * lacking(scene, lists, seen)
+    fusion = learn_fusion(seen, lists, rows, settled)
+    found = Candidates(lists, fused(seen, fusion.weights, lists, settled))
+    temperature = choose_temperature(found, able.users, rows)
+    return Lesson(fusion, temperature, repeats, choose_rounds(found, able.users, rows, temperature), missing)
 
 
 def name_targets(
@@ -140,7 +160,7 @@ def name_targets(
         mine = slice(begin, begin + AT_ONCE)
         scene = scene.asking(target, rows[mine], everybody)
         lists = best_candidates(scene, how, threads, index).people
-        standing = weighed(scene, lists, lesson.fusion.weights, threads)
+        standing = weighed(scene, lists, lesson.fusion.weights, threads, lesson.missing)
         order = np.lexsort((lists, -standing), axis=1)
         people[mine] = np.take_along_axis(lists, order, axis=1)
         scores[mine] = np.take_along_axis(standing, order, axis=1)

@@ -37,31 +37,42 @@ class _Lists:
     evidence: NDArray[np.float64]
     there: NDArray[np.bool_]
     right: NDArray[np.int64]
+    settled: NDArray[np.float64]  # scores by what needs no weight (list x candidate)
 
 
-def learn_fusion(evidence: NDArray[np.float64], candidates: NDArray[np.int64], right: NDArray[np.int64]) -> Fusion:
+def learn_fusion(
+    evidence: NDArray[np.float64],
+    candidates: NDArray[np.int64],
+    right: NDArray[np.int64],
+    settled: NDArray[np.float64] | None = None,
+) -> Fusion:
     """Learn from lists whose right person is known; lists without that person teach nothing.
 
-    Without any list every weight is 1: each kind is a log-likelihood ratio.
+    `settled` are scores of the candidates that need no weight: the others are learned beside them. Without any list
+    every weight is 1: each kind is a log-likelihood ratio.
     """
     hits = candidates == right[:, None]
     use = hits.any(axis=1)
     if not use.any():
         return Fusion(np.ones(evidence.shape[2]), 0)
-    lists, spread = _standardised(evidence[use], candidates[use] >= 0, hits[use].argmax(axis=1))
+    known = np.zeros(candidates.shape) if settled is None else settled
+    lists, spread = _standardised(evidence[use], candidates[use] >= 0, hits[use].argmax(axis=1), known[use])
     weights = _projected_newton(lists) / spread
     return Fusion(np.rint(weights * _GRID) / _GRID, int(use.sum()))
 
 
 def _standardised(
-    evidence: NDArray[np.float64], there: NDArray[np.bool_], right: NDArray[np.int64]
+    evidence: NDArray[np.float64],
+    there: NDArray[np.bool_],
+    right: NDArray[np.int64],
+    settled: NDArray[np.float64],
 ) -> tuple[_Lists, NDArray[np.float64]]:
     """Centre the evidence in each list and divide it by its spread; a kind that hardly differs becomes 0."""
     mask = there[:, :, None]
     centred = (evidence - (evidence * mask).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)) * mask
     spread = np.sqrt((centred**2).sum(axis=(0, 1)) / there.sum())
     spread = np.where(spread >= LEAST_SPREAD, spread, np.inf)
-    return _Lists(centred / spread, there, right), spread
+    return _Lists(centred / spread, there, right, settled), spread
 
 
 def _projected_newton(lists: _Lists) -> NDArray[np.float64]:
@@ -91,7 +102,7 @@ def _projected_newton(lists: _Lists) -> NDArray[np.float64]:
 
 def _loss(lists: _Lists, weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """Mean negative log-likelihood with the ridge, and the chance of every candidate."""
-    scores = np.where(lists.there, lists.evidence @ weights, -np.inf)
+    scores = np.where(lists.there, lists.evidence @ weights + lists.settled, -np.inf)
     scores -= scores.max(axis=1, keepdims=True)
     chances = np.exp(scores)
     totals = chances.sum(axis=1)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from entropie.attack.attacker import AttackerRow, Naming, Release
 from entropie.attack.chance import exchanged_targets
-from entropie.attack.profile.attack import TIE, profile_attack
+from entropie.attack.index import TIE
+from entropie.attack.profile.attack import profile_attack
 from entropie.attack.profile.candidates import Candidates
 from entropie.kernels.profile_records import NOBODY
 from entropie.measures.lookalikes import look_alikes
@@ -52,7 +53,7 @@ def _lists(release: Release, request: Request) -> Iterator[tuple[str, Candidates
         split.target,
         release.item_categories,
         attacked=split.attacked,
-        contained=release.contained,
+        contained=float(release.contained),
         threads=request.run.threads,
     )
     yield from (("profile", found.plain), ("crowd", found.crowd), ("joint", found.joint))
