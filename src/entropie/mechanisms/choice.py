@@ -47,6 +47,7 @@ class RandomChoice(Mechanism):
 
     kind: ClassVar[str] = "choice"
     title: ClassVar[str] = "random choice"
+    alone_is_exact: ClassVar[bool] = False
     parts: tuple[Mechanism, ...]
     weight_numerators: tuple[int, ...]
     """Part i is used with probability weight_numerators[i] / 2^64."""
@@ -113,6 +114,20 @@ class RandomChoice(Mechanism):
 
     def _mean(self, values: Any) -> float:
         return math.fsum(w * v for w, v in zip(self.weights, values, strict=True) if w)
+
+    def success_alone(self, users: int) -> Fraction:
+        """At most the average of the parts, whose worst data may differ."""
+        parts = zip(self.parts, self.weight_numerators, strict=True)
+        return sum((Fraction(n, probability.ONE) * part.success_alone(users) for part, n in parts), Fraction(0))
+
+    def bits_alone(self, users: int) -> float:
+        """At most the average of the parts."""
+        return self._mean(part.bits_alone(users) for part in self.parts)
+
+    @property
+    def report_bits(self) -> float:
+        """The choice, and the longest report of a part."""
+        return math.log2(len(self.parts)) + max(part.report_bits for part in self.parts)
 
     def guarantee_for(self, crowd: Crowd) -> Guarantee:
         """The parts' guarantees, averaged; for several reports the bounds that need only theta."""
@@ -187,6 +202,19 @@ class RandomChoice(Mechanism):
         for part, own in zip(self.parts, reports.parts, strict=True):
             counts.add_supports(*part.supports(own, counts.items, threads))
         return counts.counts, counts.reports
+
+    def possible_reports(self) -> ChosenReports:
+        """Every report of every part."""
+        parts = tuple(part.possible_reports() for part in self.parts)
+        sizes = [len(part.columns_of(own)[0]) for part, own in zip(self.parts, parts, strict=True)]
+        return ChosenReports(np.repeat(np.arange(len(parts), dtype=np.uint64), sizes), parts)
+
+    def likelihoods(self, reports: Any) -> NDArray[np.float64]:
+        """Those of the part that made a report, times its weight."""
+        found = np.empty((len(reports.choice), self.domain_size))
+        for place, (part, own) in enumerate(zip(self.parts, reports.parts, strict=True)):
+            found[reports.choice == place] = self.weights[place] * part.likelihoods(own)
+        return found
 
     def to_parameters(self) -> dict[str, Any]:
         """The fields of the parameter document."""

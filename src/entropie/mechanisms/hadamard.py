@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.errors import InvalidParameter
 from entropie.estimation.counts import Counters
-from entropie.mechanisms import parameters, probability
-from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms import probability
+from entropie.mechanisms.mechanism import listed
 from entropie.mechanisms.randomness import Source
+from entropie.mechanisms.truth import ShapedMechanism, TruthMechanism
 from entropie.mechanisms.values import checked_values
 from entropie.theory import checks
-from entropie.theory.crowd import Crowd
-from entropie.theory.guarantee import ChannelParameters, Guarantee, noisy_guarantee
 from entropie.theory.loss import CountingRates
 from entropie.theory.randomized_response import psi_gap_over
 
@@ -31,7 +30,7 @@ LARGEST_DOMAIN = (1 << 28) - 1
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class HadamardResponse(Mechanism):
+class HadamardResponse(TruthMechanism, ShapedMechanism):
     """Hadamard response over items 0 .. domain_size-1; a report is an answer below `answers`.
 
     >>> mechanism = HadamardResponse(domain_size=100, epsilon=1.0)
@@ -51,7 +50,7 @@ class HadamardResponse(Mechanism):
         self._set(domain_size, probability.numerator_of_epsilon(epsilon, 2))
 
     @classmethod
-    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> HadamardResponse:
+    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> Self:
         """Hadamard response with this probability of a true half (rounded down to a multiple of 2^-64)."""
         mechanism = cls.__new__(cls)
         mechanism._set(domain_size, probability.numerator_of_theta(theta))
@@ -71,16 +70,6 @@ class HadamardResponse(Mechanism):
         return 1 << self.domain_size.bit_length()
 
     @property
-    def theta(self) -> float:
-        """Probability that the item plays a part."""
-        return self.theta_numerator / probability.ONE
-
-    @property
-    def truth(self) -> Fraction:
-        """Theta to its last digit."""
-        return Fraction(self.theta_numerator, probability.ONE)
-
-    @property
     def epsilon(self) -> float:
         """The local differential privacy that is kept: ln((1+theta)/(1-theta))."""
         return probability.epsilon_of_numerator(self.theta_numerator, 2)
@@ -92,11 +81,30 @@ class HadamardResponse(Mechanism):
             mu=(1.0 + self.theta) / 2.0, nu=0.5, gain=self.theta / 2.0, mu_off=(1.0 - self.theta) / 2.0
         )
 
-    def guarantee_for(self, crowd: Crowd) -> Guarantee:
-        """Answers from a true half are at most twice as likely as by chance, so that a guess doubles at most."""
-        channel = ChannelParameters(self.kind, self.domain_size, self.epsilon, theta=self.theta)
-        single = psi_gap_over(2, min(2, crowd.users), self.epsilon)
-        return noisy_guarantee(crowd, channel, self.truth, 2.0, single)
+    def success_alone(self, users: int) -> Fraction:
+        """(1 - theta + theta f)/n with f = 1, 3/2, 2 for one, two, three and more different items.
+
+        Two halves cover three quarters of the answers. Three whose masks sum to 0, such as 1, 2 and 3, cover all: no
+        answer has odd parity with all three.
+        """
+        covered = (Fraction(1), Fraction(3, 2), Fraction(2))[min(users, self.domain_size, 3) - 1]
+        return (1 - self.truth + self.truth * covered) / users
+
+    def bits_alone(self, users: int) -> float:
+        """Exact for two: half of the answers tell them apart. For more a bound: whether an answer is in one's half."""
+        used = min(users, self.domain_size)
+        return (0.0, 0.5, 1.0)[min(used, 3) - 1] * psi_gap_over(2, 2, self.epsilon)
+
+    def possible_reports(self) -> NDArray[np.uint64]:
+        """Every answer."""
+        return listed(self.answers)
+
+    def likelihoods(self, reports: Any) -> NDArray[np.float64]:
+        """(1+theta)/K for an item whose half the answer is in, (1-theta)/K else."""
+        codes = checked_values(reports, self.answers)
+        masks = np.arange(1, self.domain_size + 1, dtype=np.uint64)
+        signs = 1.0 - 2.0 * (np.bitwise_count(codes[:, None] & masks) & 1)
+        return np.asarray((1.0 + self.theta * signs) / self.answers)
 
     def draw(self, values: NDArray[np.uint64], source: Source) -> NDArray[np.uint64]:
         """Any answer; in a report that is true, one outside the item's half is exchanged with its partner inside."""
@@ -121,17 +129,6 @@ class HadamardResponse(Mechanism):
         balance = walsh_hadamard(histogram)[1 : self.domain_size + 1]
         supported = ((len(codes) + balance) // 2).astype(np.int64)
         return (supported if items is None else supported[items.astype(np.int64)]), len(codes)
-
-    def to_parameters(self) -> dict[str, Any]:
-        """The fields of the parameter document."""
-        size, numerator = str(self.domain_size), str(self.theta_numerator)
-        return {"kind": self.kind, "domain_size": size, "theta_numerator": numerator}
-
-    @classmethod
-    def from_parameters(cls, fields: dict[str, Any]) -> HadamardResponse:
-        """The mechanism that a parameter document describes."""
-        size, numerator = parameters.integers_and_theta(fields, "domain_size")
-        return cls.from_theta(domain_size=size, theta=Fraction(numerator, probability.ONE))
 
 
 def walsh_hadamard(values: NDArray[np.int64]) -> NDArray[np.int64]:

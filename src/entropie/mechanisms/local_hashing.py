@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.estimation.counting import hashed_supports
 from entropie.estimation.counts import Counters
-from entropie.mechanisms import parameters, probability
+from entropie.mechanisms import probability
 from entropie.mechanisms.hashing import HashFamily
-from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.mechanism import listed
 from entropie.mechanisms.randomness import Source
+from entropie.mechanisms.truth import TruthMechanism
 from entropie.mechanisms.values import checked_value, checked_values
 from entropie.theory import checks
 from entropie.theory.guarantee import ChannelParameters
@@ -42,7 +43,7 @@ class HashedReports(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class LocalHashing(Mechanism):
+class LocalHashing(TruthMechanism):
     """Local hashing of items 0 .. domain_size-1 to 0 .. hash_size-1; a report is (a, b, y).
 
     Without a `hash_size` it is the best for rare items, e^epsilon + 1.
@@ -60,6 +61,8 @@ class LocalHashing(Mechanism):
     kind: ClassVar[str] = "glh"
     title: ClassVar[str] = "local hashing"
     own_options: ClassVar[Mapping[str, bool]] = {"hash_size": False, "prime": False}
+    numbers: ClassVar[tuple[str, ...]] = ("domain_size", "hash_size", "prime")
+    alone_is_exact: ClassVar[bool] = False
     reports_are: ClassVar[Literal["items", "hashes", "other"]] = "hashes"
     domain_size: int
     family: HashFamily
@@ -76,7 +79,7 @@ class LocalHashing(Mechanism):
     @classmethod
     def from_theta(
         cls, *, domain_size: int, hash_size: int | None = None, theta: float | Fraction, prime: int | None = None
-    ) -> LocalHashing:
+    ) -> Self:
         """Local hashing that tells the truth with this probability (rounded down to a multiple of 2^-64)."""
         if hash_size is None:
             raise InvalidParameter(
@@ -111,21 +114,10 @@ class LocalHashing(Mechanism):
         """How many hash values there are."""
         return self.family.hash_size
 
-    def with_theta(self, theta: float | Fraction) -> LocalHashing:
-        """The same with another probability of telling the truth."""
-        return LocalHashing.from_theta(
-            domain_size=self.domain_size, hash_size=self.hash_size, theta=theta, prime=self.family.prime
-        )
-
     @property
-    def theta(self) -> float:
-        """Probability of telling the truth."""
-        return self.theta_numerator / probability.ONE
-
-    @property
-    def truth(self) -> Fraction:
-        """Theta to its last digit."""
-        return Fraction(self.theta_numerator, probability.ONE)
+    def prime(self) -> int:
+        """The prime of the family."""
+        return self.family.prime
 
     @property
     def epsilon(self) -> float:
@@ -183,6 +175,26 @@ class LocalHashing(Mechanism):
         prime, size = self.family.prime, self.hash_size
         return hashed_supports(checked, prime, size, self.domain_size, items, threads), len(checked.a)
 
+    def possible_reports(self) -> HashedReports:
+        """Every function with every value."""
+        prime, size = self.prime, self.hash_size
+        codes = listed((prime - 1) * prime * size)
+        function, y = np.divmod(codes, np.uint64(size))
+        a, b = np.divmod(function, np.uint64(prime))
+        return HashedReports(a + np.uint64(1), b, y)
+
+    def likelihoods(self, reports: Any) -> NDArray[np.float64]:
+        """The function is drawn uniformly; its value is that of the item with theta, else any."""
+        checked = self._checked(reports)
+        items = np.arange(self.domain_size, dtype=np.uint64)
+        rows = [
+            self.family.values(np.broadcast_to(a, items.shape), np.broadcast_to(b, items.shape), items) == y
+            for a, b, y in zip(*checked, strict=True)
+        ]
+        hit = np.array(rows, np.float64).reshape(len(checked.a), self.domain_size)
+        functions = float(self.prime) * (self.prime - 1)
+        return np.asarray((self.theta * hit + float(1 - self.truth) / self.hash_size) / functions)
+
     def _checked(self, reports: HashedReports) -> HashedReports:
         if not isinstance(reports, tuple | list) or len(reports) != 3:
             raise InvalidInput("Reports of local hashing must be three columns: a, b and y.")
@@ -193,23 +205,6 @@ class LocalHashing(Mechanism):
         if len(a) and a.min() == 0:
             raise InvalidInput("Report field `a` must be at least 1, got 0; that is no function of the hash family.")
         return HashedReports(a, b, y)
-
-    def to_parameters(self) -> dict[str, Any]:
-        """The fields of the parameter document."""
-        return {
-            "kind": self.kind,
-            "domain_size": str(self.domain_size),
-            "hash_size": str(self.hash_size),
-            "prime": str(self.family.prime),
-            "theta_numerator": str(self.theta_numerator),
-        }
-
-    @classmethod
-    def from_parameters(cls, fields: dict[str, Any]) -> LocalHashing:
-        """The mechanism that a parameter document describes."""
-        size, hash_size, prime, numerator = parameters.integers_and_theta(fields, "domain_size", "hash_size", "prime")
-        theta = Fraction(numerator, probability.ONE)
-        return cls.from_theta(domain_size=size, hash_size=hash_size, theta=theta, prime=prime)
 
 
 def _best_hash_size(epsilon: float) -> int:

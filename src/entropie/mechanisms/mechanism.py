@@ -6,6 +6,7 @@ report is an item code, subclass `ItemMechanism`. docs/extending.md has a comple
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
@@ -14,15 +15,26 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.errors import InvalidInput
 from entropie.estimation.counting import value_supports
 from entropie.estimation.counts import Counters, Counts
 from entropie.estimation.estimates import Estimates, estimate
 from entropie.mechanisms import parameters
 from entropie.mechanisms.randomness import SimulationSource, Source, SystemSource
 from entropie.mechanisms.values import checked_value, checked_values
+from entropie.theory import any_mechanism
 from entropie.theory.crowd import Crowd
-from entropie.theory.guarantee import ChannelParameters, Guarantee, guarantee
+from entropie.theory.guarantee import (
+    ChannelParameters,
+    Guarantee,
+    certified_alpha_bits,
+    certified_success,
+    guarantee,
+)
 from entropie.theory.loss import CountingRates
+
+MOST_POSSIBLE = 1 << 16
+"""More different reports than this are not listed."""
 
 
 class Mechanism(ABC):
@@ -32,7 +44,8 @@ class Mechanism(ABC):
     title         what people call it
     own_options   whole numbers that it takes beside the size of the domain and epsilon or theta; whether it needs them
     reports_are   what an attacker on reports must know: "items" (the true one with probability theta, else a uniform
-                  one), "hashes" (a, b and y under `family`), or "other", which that attack refuses
+                  one), "hashes" (a, b and y under `family`), or "other": only `likelihoods` tells
+    alone_is_exact  whether some people's data attain `success_alone`; else it is a bound
     """
 
     __slots__ = ()
@@ -41,6 +54,7 @@ class Mechanism(ABC):
     title: ClassVar[str]
     own_options: ClassVar[Mapping[str, bool]] = {}
     reports_are: ClassVar[Literal["items", "hashes", "other"]] = "other"
+    alone_is_exact: ClassVar[bool] = True
     domain_size: int
 
     @property
@@ -83,6 +97,35 @@ class Mechanism(ABC):
     def guarantee_for(self, crowd: Crowd) -> Guarantee:
         """The same for a crowd; follows from `channel` where a report is the truth or uniform over all answers."""
         return guarantee(self.channel, crowd, self.truth)
+
+    def success_alone(self, users: int) -> Fraction:
+        """Worst-case chance of naming the sender of one report that leaks alone, among so many people."""
+        return certified_success(self.channel, Crowd(users), self.truth)
+
+    def bits_alone(self, users: int) -> float:
+        """Worst-case information in one report about its sender, among so many people."""
+        return certified_alpha_bits(self.channel, Crowd(users))
+
+    def certainty_alone(self, users: int) -> float:
+        """Worst-case certainty about one person from a report that leaks alone: w/(w + n - 1), attained."""
+        return any_mechanism.posterior_max(users, self.epsilon)
+
+    @property
+    def report_bits(self) -> float:
+        """Size of one report."""
+        return sum(math.log2(bound) for bound in self.report_columns.values())
+
+    @abstractmethod
+    def likelihoods(self, reports: Any) -> NDArray[np.float64]:
+        """Pr(report | item): one row per report, one column per item of the domain."""
+
+    @abstractmethod
+    def possible_reports(self) -> Any:
+        """Every report that there is, as one batch; refuses where they are more than `MOST_POSSIBLE`."""
+
+    def matrix(self) -> NDArray[np.float64]:
+        """The whole law Q[x, y] = Pr(y | x), reports in the order of `possible_reports`."""
+        return np.ascontiguousarray(self.likelihoods(self.possible_reports()).T)
 
     @abstractmethod
     def draw(self, values: NDArray[np.uint64], source: Source) -> Any:
@@ -136,7 +179,17 @@ class Mechanism(ABC):
 
     def estimate(self, reports: Any, items: ArrayLike | None = None) -> Estimates:
         """Unbiased estimates of the distribution from one batch of reports."""
-        return estimate(self.count(reports, items=items), self.rates)
+        return self.estimates_of(self.count(reports, items=items))
+
+    def estimates_of(self, counts: Counts) -> Estimates:
+        """Unbiased estimates of the distribution from counts."""
+        return estimate(counts, self.rates)
+
+    def variance(self, shares: ArrayLike, reports: int) -> NDArray[np.float64]:
+        """Variance of each estimate from so many reports, where the items have these shares."""
+        p, rates = np.asarray(shares, np.float64), self.rates
+        spread = p * rates.mu * rates.mu_off + (1.0 - p) * rates.nu * (1.0 - rates.nu)
+        return np.asarray(spread / rates.gain / rates.gain / reports)
 
     @abstractmethod
     def to_parameters(self) -> dict[str, Any]:
@@ -165,3 +218,25 @@ class ItemMechanism(Mechanism):
         """How many reports name each item."""
         codes = checked_values(reports, self.domain_size)
         return value_supports(codes, self.domain_size, items), len(codes)
+
+    def possible_reports(self) -> NDArray[np.uint64]:
+        """Every item code."""
+        return listed(self.domain_size)
+
+    def likelihoods(self, reports: Any) -> NDArray[np.float64]:
+        """Theta for the item itself, and (1-theta)/k for each."""
+        codes = checked_values(reports, self.domain_size)
+        named = supported_by_code(codes, self.domain_size).astype(np.float64)
+        return np.asarray(self.theta * named + float(1 - self.truth) / self.domain_size, np.float64)
+
+
+def listed(reports: int) -> NDArray[np.uint64]:
+    """The codes of so many different reports; refuses too many."""
+    if reports > MOST_POSSIBLE:
+        raise InvalidInput(f"There are {reports} different reports; at most {MOST_POSSIBLE} are listed.")
+    return np.arange(reports, dtype=np.uint64)
+
+
+def supported_by_code(codes: NDArray[np.uint64], domain_size: int) -> NDArray[np.bool_]:
+    """Whether report j names item x, for reports that name one item or none."""
+    return np.asarray(codes[:, None] == np.arange(domain_size, dtype=np.uint64))

@@ -54,6 +54,20 @@ class ErasureFields(ResponseFields, frozen=True, tag_field="kind", tag="erasure"
     """Erasure."""
 
 
+class SubsetFields(ResponseFields, frozen=True, tag_field="kind", tag="subset"):
+    """Subset selection."""
+
+    subset_size: Digits
+
+
+class UnaryFields(Part, frozen=True, tag_field="kind", tag="unary"):
+    """Unary encoding."""
+
+    domain_size: Digits
+    true_numerator: Numerator
+    false_numerator: Numerator
+
+
 class IdentityFields(Part, frozen=True, tag_field="kind", tag="identity"):
     """Pseudonyms alone."""
 
@@ -64,7 +78,16 @@ class ChoiceFields(Part, frozen=True, tag_field="kind", tag="choice"):
     """A random choice between mechanisms."""
 
     parts: Annotated[
-        list[ResponseFields | HashingFields | HadamardFields | ErasureFields | IdentityFields], Meta(min_length=1)
+        list[
+            ResponseFields
+            | HashingFields
+            | HadamardFields
+            | SubsetFields
+            | UnaryFields
+            | ErasureFields
+            | IdentityFields
+        ],
+        Meta(min_length=1),
     ]
     weight_numerators: Annotated[list[Numerator], Meta(min_length=1)]
 
@@ -97,6 +120,20 @@ class Erased(ErasureFields, frozen=True, tag_field="kind", tag="erasure"):
     version: _Version
 
 
+class Subset(SubsetFields, frozen=True, tag_field="kind", tag="subset"):
+    """The document of subset selection."""
+
+    schema: _Schema
+    version: _Version
+
+
+class Unary(UnaryFields, frozen=True, tag_field="kind", tag="unary"):
+    """The document of unary encoding."""
+
+    schema: _Schema
+    version: _Version
+
+
 class Identical(IdentityFields, frozen=True, tag_field="kind", tag="identity"):
     """The document of pseudonyms alone."""
 
@@ -111,7 +148,7 @@ class Choice(ChoiceFields, frozen=True, tag_field="kind", tag="choice"):
     version: _Version
 
 
-Parameters = Response | Hashing | Hadamard | Erased | Identical | Choice
+Parameters = Response | Hashing | Hadamard | Subset | Unary | Erased | Identical | Choice
 """The documents of the mechanisms that come with this package."""
 
 

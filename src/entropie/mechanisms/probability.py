@@ -21,7 +21,7 @@ from entropie.theory.special import LARGE_EPSILON
 ONE = 1 << 64
 """The numerator of probability 1."""
 
-_CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
 def numerator_of_theta(theta: float | Fraction) -> int:
@@ -33,25 +33,32 @@ def numerator_of_theta(theta: float | Fraction) -> int:
     return math.floor(Fraction(checks.theta_value(theta)) * ONE)
 
 
-def numerator_of_epsilon(epsilon: float, size: int) -> int:
+def numerator_of_epsilon(epsilon: float, size: int | Fraction) -> int:
     """T = floor(2^64 (w-1)/(size+w-1)), computed with 60 digits."""
     epsilon = checks.epsilon_value(epsilon)
     if math.isinf(epsilon):
         return ONE
-    with decimal.localcontext(_CONTEXT):
+    with decimal.localcontext(CONTEXT):
         # beyond the large budget theta is above 1 - 2^-64 whatever the size, and floor gives 2^64 - 1
         lift = Decimal(min(epsilon, LARGE_EPSILON)).exp() - 1
-        return min(ONE - 1, int(ONE * lift / (size + lift)))
+        return min(ONE - 1, int(ONE * lift / (_decimal(size) + lift)))
 
 
-def epsilon_of_numerator(numerator: int, size: int) -> float:
+def epsilon_of_numerator(numerator: int, size: int | Fraction) -> float:
     """ln(1 + size T/(2^64-T)), rounded down: the budget really kept; infinite when the truth is always told."""
-    if numerator == ONE:
-        return math.inf
-    with decimal.localcontext(_CONTEXT):
-        budget = (1 + Decimal(size * numerator) / (ONE - numerator)).ln()
+    return math.inf if numerator == ONE else log_of(1 + Fraction(size * numerator) / (ONE - numerator))
+
+
+def log_of(ratio: Fraction) -> float:
+    """ln of a ratio of at least 1, rounded down."""
+    with decimal.localcontext(CONTEXT):
+        budget = _decimal(ratio).ln()
     nearest = float(budget)
     return math.nextafter(nearest, 0.0) if Decimal(nearest) > budget else nearest
+
+
+def _decimal(value: int | Fraction) -> Decimal:
+    return Decimal(value.numerator) / value.denominator
 
 
 def happens(numerator: int, words: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.mechanisms import parameters, probability
+from entropie.mechanisms import probability
 from entropie.mechanisms.mechanism import ItemMechanism
 from entropie.mechanisms.randomness import Source
+from entropie.mechanisms.truth import TruthMechanism
 from entropie.mechanisms.values import checked_value
 from entropie.theory import checks
 from entropie.theory.loss import CountingRates, randomized_response_rates
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class RandomizedResponse(ItemMechanism):
+class RandomizedResponse(TruthMechanism, ItemMechanism):
     """Randomized response over items 0 .. domain_size-1; a report is an item code.
 
     >>> mechanism = RandomizedResponse(domain_size=100, epsilon=2.0)
@@ -40,31 +41,16 @@ class RandomizedResponse(ItemMechanism):
         self._set(domain_size, probability.numerator_of_epsilon(epsilon, domain_size))
 
     @classmethod
-    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> RandomizedResponse:
+    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> Self:
         """Randomized response that tells the truth with this probability (rounded down to a multiple of 2^-64)."""
         mechanism = cls.__new__(cls)
-        mechanism._set(
-            checks.whole_number("domain_size", domain_size, at_least=2), probability.numerator_of_theta(theta)
-        )
+        mechanism._set(domain_size, probability.numerator_of_theta(theta))
         return mechanism
 
     def _set(self, domain_size: int, theta_numerator: int) -> None:
-        object.__setattr__(self, "domain_size", domain_size)
+        size = checks.whole_number("domain_size", domain_size, at_least=2)
+        object.__setattr__(self, "domain_size", size)
         object.__setattr__(self, "theta_numerator", theta_numerator)
-
-    def with_theta(self, theta: float | Fraction) -> RandomizedResponse:
-        """The same with another probability of telling the truth."""
-        return RandomizedResponse.from_theta(domain_size=self.domain_size, theta=theta)
-
-    @property
-    def theta(self) -> float:
-        """Probability of telling the truth."""
-        return self.theta_numerator / probability.ONE
-
-    @property
-    def truth(self) -> Fraction:
-        """Theta to its last digit."""
-        return Fraction(self.theta_numerator, probability.ONE)
 
     @property
     def epsilon(self) -> float:
@@ -88,17 +74,3 @@ class RandomizedResponse(ItemMechanism):
         reports = source.below(self.domain_size, len(values))
         np.copyto(reports, values, where=probability.happens(self.theta_numerator, source.words(len(values))))
         return reports
-
-    def to_parameters(self) -> dict[str, Any]:
-        """The fields of the parameter document."""
-        return {
-            "kind": self.kind,
-            "domain_size": str(self.domain_size),
-            "theta_numerator": str(self.theta_numerator),
-        }
-
-    @classmethod
-    def from_parameters(cls, fields: dict[str, Any]) -> RandomizedResponse:
-        """The mechanism that a parameter document describes."""
-        size, numerator = parameters.integers_and_theta(fields, "domain_size")
-        return cls.from_theta(domain_size=size, theta=Fraction(numerator, probability.ONE))

@@ -14,9 +14,20 @@ from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.mechanisms.subset_selection import SubsetSelection
+from entropie.mechanisms.unary_encoding import UnaryEncoding
 from entropie.plugins import Registry
 
-_BUILT_IN = (RandomizedResponse, LocalHashing, HadamardResponse, Erasure, Identity, RandomChoice)
+_BUILT_IN = (
+    RandomizedResponse,
+    LocalHashing,
+    HadamardResponse,
+    SubsetSelection,
+    UnaryEncoding,
+    Erasure,
+    Identity,
+    RandomChoice,
+)
 MECHANISMS = MappingProxyType({made.kind: made for made in _BUILT_IN})
 """The mechanisms that come with this package, by kind."""
 

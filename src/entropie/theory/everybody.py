@@ -27,7 +27,8 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -38,20 +39,34 @@ from entropie.theory.special import LN2, binomial_expectation, log_factorial_gap
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Reports of each person by one mechanism: its theta, the number of items it is about, and how many."""
+
+    theta: Fraction
+    domain_size: int
+    reports: int = 1
+
+
 def success(crowd: Crowd, domain_size: int, theta: Fraction) -> Fraction:
     """The share of L guesses that no attacker exceeds: f min(1, L D p) + min(1-f, L p (1-f^N))."""
-    if not crowd.linked and crowd.reports > 1:  # what is not linked is no easier to name than what is
-        return min(_success(crowd, domain_size, theta), _success(replace(crowd, linked=True), domain_size, theta))
-    return _success(crowd, domain_size, theta)
+    linked = success_of(crowd, (Sent(theta, domain_size, crowd.reports),))
+    if crowd.linked or crowd.reports == 1:
+        return linked
+    entries = crowd.users * crowd.reports  # what is not linked is no easier to name than what is
+    return min(linked, success_of(crowd, (Sent(theta, domain_size),), entries))
 
 
-def _success(crowd: Crowd, domain_size: int, theta: Fraction) -> Fraction:
-    guesses, entries = crowd.guesses, crowd.users * (1 if crowd.linked else crowd.reports)
+def success_of(crowd: Crowd, sent: Sequence[Sent], entries: int | None = None) -> Fraction:
+    """The same where an entry is made of reports of several mechanisms; the store has an entry per person, or more."""
+    guesses = crowd.guesses
     with decimal.localcontext(_CONTEXT):
-        noise = (1 - _decimal(theta)) ** (crowd.reports if crowd.linked else 1)
+        noise = Decimal(1)
+        for part in sent:
+            noise *= (1 - _decimal(part.theta)) ** part.reports
         told = 1 - noise
-        named = told * _decimal(min(Fraction(1), guesses * _kinds(crowd, domain_size)))
-        hidden = min(noise, _decimal(guesses) * (1 - told**entries))
+        named = told * _decimal(min(Fraction(1), guesses * _kinds(crowd.users, sent)))
+        hidden = min(noise, _decimal(guesses) * (1 - told ** (entries or crowd.users)))
         return Fraction(min(Decimal(1), named + hidden))
 
 
@@ -60,11 +75,18 @@ def alpha_bits(crowd: Crowd, domain_size: int, theta: float, alone_bits: float) 
 
     The smallest of log n, f log D + (1-f) [log n - E log(1+M) + E log(1+M')] and alone + log n - (1/N) log(N!/t!^n).
     """
-    n, t = crowd.users, crowd.reports
-    entries, own, linked = (n, 1, t) if crowd.linked else (n * t, t, 1)
-    noise = (1.0 - theta) ** linked
-    told = 1.0 if theta >= 1.0 else -math.expm1(linked * math.log1p(-theta))
-    kinds = min(math.log2(n), linked * math.log2(domain_size))
+    linked, own = (crowd.reports, 1) if crowd.linked else (1, crowd.reports)
+    return alpha_bits_of(crowd, (Sent(Fraction(theta), domain_size, linked),), alone_bits, own)
+
+
+def alpha_bits_of(crowd: Crowd, sent: Sequence[Sent], alone_bits: float, own: int = 1) -> float:
+    """The same where an entry is made of reports of several mechanisms, and `own` entries are of one person."""
+    n, thetas = crowd.users, [float(part.theta) for part in sent]
+    entries = n * own
+    noise = math.prod((1.0 - theta) ** part.reports for theta, part in zip(thetas, sent, strict=True))
+    quiet = [part.reports * math.log1p(-theta) for theta, part in zip(thetas, sent, strict=True) if theta < 1.0]
+    told = 1.0 if len(quiet) < len(sent) else -math.expm1(math.fsum(quiet))
+    kinds = min(math.log2(n), math.fsum(part.reports * math.log2(part.domain_size) for part in sent))
     hidden = max(0.0, math.log2(n) - _mean_log2(entries - 1, noise) + _mean_log2(own - 1, noise))
     bounds = [math.log2(n), told * kinds + noise * hidden]
     if crowd.prior_max is None:
@@ -78,12 +100,14 @@ def posterior_max(crowd: Crowd, epsilon: float) -> float:
     return any_mechanism.posterior_max(crowd.users, epsilon, changed, crowd.prior_max)
 
 
-def _kinds(crowd: Crowd, domain_size: int) -> int:
-    """D: how many different data entries may have."""
-    if domain_size >= crowd.users or not crowd.linked:
-        return min(crowd.users, domain_size)
-    most: int = domain_size ** min(crowd.reports, crowd.users.bit_length())
-    return min(crowd.users, most)
+def _kinds(users: int, sent: Sequence[Sent]) -> int:
+    """D: how many different data entries may have, up to the number of people."""
+    kinds = 1
+    for part in sent:
+        if kinds >= users:
+            break
+        kinds *= min(users, part.domain_size) ** min(part.reports, users.bit_length())
+    return min(users, kinds)
 
 
 def _mean_log2(trials: int, probability: float) -> float:
