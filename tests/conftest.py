@@ -19,6 +19,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+import real_postgres
 
 from entropie import drawing
 
@@ -53,6 +54,15 @@ def drawn_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "svg", remembered)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a real PostgreSQL server, one per process of tests that asks for it."""
+    if real_postgres.programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    with real_postgres.server() as url:
+        yield url
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,6 +12,7 @@ from entropie._version import __version__
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment, assess, compare, report
+    from entropie.collector.client import Client, NotSent, Policy, Refused
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from entropie.mechanisms.choice import RandomChoice
     from entropie.mechanisms.hashing import HashFamily
     from entropie.mechanisms.identity import Identity
+    from entropie.mechanisms.ledger import Budget, Ledger, LedgerGuarantee
     from entropie.mechanisms.local_hashing import HashedReport, HashedReports, LocalHashing
     from entropie.mechanisms.parameters import from_document, parameters_id, to_document
     from entropie.mechanisms.randomized_response import RandomizedResponse
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Assessment": "entropie.assessment",
     "AttributeRisk": "entropie.mitigate.attribute_risk",
+    "Budget": "entropie.mechanisms.ledger",
     "Calibration": "entropie.mechanisms.calibrate",
+    "Client": "entropie.collector.client",
     "Counts": "entropie.estimation.counts",
     "EntropieError": "entropie.errors",
     "Estimates": "entropie.estimation.estimates",
@@ -47,13 +51,18 @@ _HOMES = {
     "Identity": "entropie.mechanisms.identity",
     "InvalidInput": "entropie.errors",
     "InvalidParameter": "entropie.errors",
+    "Ledger": "entropie.mechanisms.ledger",
+    "LedgerGuarantee": "entropie.mechanisms.ledger",
     "LocalHashing": "entropie.mechanisms.local_hashing",
     "Mitigation": "entropie.mitigate.mitigation",
+    "NotSent": "entropie.collector.client",
     "OutputFailed": "entropie.errors",
     "ParametersMismatch": "entropie.errors",
+    "Policy": "entropie.collector.client",
     "Protection": "entropie.mitigate.protection",
     "RandomChoice": "entropie.mechanisms.choice",
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
+    "Refused": "entropie.collector.client",
     "ScoreSetMeasures": "entropie.measures.scoreset",
     "Sweep": "entropie.mitigate.sweep_result",
     "Unreachable": "entropie.errors",
@@ -74,7 +83,9 @@ _HOMES = {
 __all__ = [
     "Assessment",
     "AttributeRisk",
+    "Budget",
     "Calibration",
+    "Client",
     "Counts",
     "EntropieError",
     "Estimates",
@@ -85,13 +96,18 @@ __all__ = [
     "Identity",
     "InvalidInput",
     "InvalidParameter",
+    "Ledger",
+    "LedgerGuarantee",
     "LocalHashing",
     "Mitigation",
+    "NotSent",
     "OutputFailed",
     "ParametersMismatch",
+    "Policy",
     "Protection",
     "RandomChoice",
     "RandomizedResponse",
+    "Refused",
     "ScoreSetMeasures",
     "Sweep",
     "Unreachable",

@@ -125,6 +125,7 @@ def assess(
     waiver: str | os.PathLike[str] | None = None,
     attacker: str | None = None,
     population: int | None = None,
+    judge_population: bool = False,
     context: str | None = None,
     attempt_probability: float | None = None,
     not_released: bool = False,
@@ -159,7 +160,8 @@ def assess(
     attackers that are judged. `known` is another file about the same people that the attacker holds, `truth` a map of
     its ids to those of the events; reports that `obfuscate` wrote are attacked with their `parameters` and, where items
     have names, their `dictionary`. `profile`, or `limit` with `limit_name` and `fail_on`, is what the risk is judged
-    against; `protect` looks for noise that gives every attacker this error rate. With `engine="spark"` (or a
+    against, with `judge_population` the risk projected to `population` people; `protect` looks for noise that gives
+    whoever sees one person's reports alone at least this error rate. With `engine="spark"` (or a
     DataFrame) the work is done on a cluster, with the same result; there `order` names the column that says which of a
     person's rows of equal time came first, and `memory` is what one task may fill. Same data and seed, same result.
     Every parameter is a field of `entropie.request`.

@@ -261,20 +261,22 @@ def put_together(
 
 
 def _projection(rows: Sequence[AttackerRow], outcome: Outcome, request: Request) -> Projection | None:
-    """From the people at hand to the population declared, by the strongest attacker who names each target by itself.
+    """From the people at hand to the population declared, by the attacker in scope who may re-identify most there.
 
-    Who matches all targets together does better or worse among more people for other reasons than ranks tell.
+    Who is ahead among few need not be among many, so every attacker in scope is projected; one whose curve cannot be
+    told may be the one, and so nothing is.
     """
     population = request.verdict.population
+    if population is None:
+        return None
     matchers = {attack.matcher: attack.measures.ranks for attack in outcome.attacks}
-    alone = [row for row in rows if row.in_scope and row.attacker in ("profile", "points")]
-    for row in sorted(alone, key=lambda row: row.reidentified.value, reverse=True):
+    made = []
+    for row in judged(rows):
         ranks = matchers.get(row.matcher or "") if row.ranks is None else row.ranks
-        if population is None or ranks is None or population <= ranks.strangers:
-            continue  # too small a population is refused elsewhere
-        made = project(ranks, population, np.random.default_rng([request.run.seed, population]))
-        return replace(made, attacker=row.attacker)
-    return None
+        if ranks is not None and population > ranks.strangers:  # too small a population is refused elsewhere
+            found = project(ranks, population, np.random.default_rng([request.run.seed, population]))
+            made.append(replace(found, attacker=row.attacker, knows=row.knows))
+    return max(made, key=lambda one: one.most, default=None)
 
 
 def provenance_of(run: Run, begun: float) -> dict[str, Any]:

@@ -210,6 +210,7 @@ class Limits:
     waiver: Path | None = _option(None, "Waiver for a limit that is not met (TOML).", "path", "FILE")
     attacker: str | None = _option(None, "Declare who might try.", metavar="TEXT")
     population: int | None = _option(None, "Declare how many people there are to tell apart.", "count", "N")
+    judge_population: bool = _option(False, "Judge the share projected to --population.", "flag")
     context: str | None = _option(None, "Declare how the data are released.", metavar="TEXT")
     attempt_probability: float | None = _option(None, "Declare how likely an attempt is.", "share", "P")
     not_released: bool = _option(
@@ -219,7 +220,7 @@ class Limits:
     accept_limited: bool = _option(False, "Let a limited PASS exit with 0.", "flag")
     pinned: bool = False
     review_date: datetime.date | None = _option(None, "When to review. [in a year]", "date", "DATE")
-    protect: float | None = _option(None, "Find noise for this error rate of every attacker.", "share", "ERROR")
+    protect: float | None = _option(None, "Find noise for this error of who sees one person.", "share", "ERROR")
 
 
 @dataclass(frozen=True, slots=True)

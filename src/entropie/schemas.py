@@ -28,6 +28,7 @@ _DOCUMENTS = {
     "comparison": ("printed by `compare --json`", "gate.comparison", "Comparison"),
     "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
     "guarantee": ("printed by `guarantee --json`", "theory.guarantee", "Guarantee"),
+    "ledger": ("made by `Ledger.to_document`, kept by a client", "document.ledger", "LedgerDocument"),
     "matrix": ("printed by `guarantee --matrix FILE --json`", "theory.matrix", "MatrixGuarantee"),
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),

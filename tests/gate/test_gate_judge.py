@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -295,6 +296,7 @@ def test_the_document_is_filled():
     assert found["declared"] == {
         "attacker": "a rival", "population": 5000, "context": None, "attempt_probability": None,
         "excluded_not_released": False, "one_id_per_person": False,
+        "judge_population": False,
     }  # fmt: skip
     assert found["verdict"] == gate.judge(typed(document), TODAY).to_json()
     assert found["review"] == {"date": "2027-11-16"}
@@ -369,3 +371,64 @@ def test_a_population_contains_the_people():
     Gate.of(Limits()).check_people(10**9)
     with pytest.raises(InvalidInput, match="population of 999 is smaller than the 1,000 people in the data"):
         Gate.of(Limits(population=999)).applied(assessment())
+
+
+def projected(share: float | None, low: float = 0.0, high: float = 1.0, reason: str | None = None) -> dict[str, Any]:
+    fit = {
+        "a": 0.5, "b": 9.0, "informed": 0.9, "half_sample_predicted": 0.3, "eighth_sample_predicted": 0.3,
+        "half_sample_found": 0.3, "good": reason is None,
+    }  # fmt: skip
+    return {
+        "population": 20_000, "attacker": "profile", "knows": "the first half of each person's events", "fit": fit,
+        "reidentified": None if share is None else {"value": share, "low": low, "high": high},
+        "reason": reason, "judged": False,
+    }  # fmt: skip
+
+
+AMONG = {"population": 20_000, "judge_population": True}
+
+
+def test_a_projection_is_judged_where_that_is_declared():
+    document = {**assessment(average=0.3, worst=0.3), "projection": projected(0.08, 0.06, 0.1)}
+    limit = {"limit": 0.2, "limit_name": "house rule", "fail_on": "average"}
+    assert judge(document, **limit).decision == "FAIL"
+    found = judge(document, **limit, **AMONG)
+    assert (found.decision, found.without_declaration) == ("PASS (limited)", "FAIL")
+    assert found.whom == "people among the 20,000 declared"
+    # four attackers share the doubt: the interval is as much wider as a normal one would be
+    z = NormalDist().inv_cdf
+    assert found.judged_risk.high == pytest.approx(0.08 + 0.02 * z(1 - 0.025 / 4) / z(0.975))
+    assert "30 % were found among 1,000" in said(found.limits[0])
+    assert judge({**document, "projection": projected(0.3, 0.25, 0.35)}, **limit, **AMONG).decision == "FAIL"
+    assert judge({**document, "projection": projected(0.18, 0.1, 0.35)}, **limit, **AMONG).decision == "INCONCLUSIVE"
+    assert Gate.of(Limits(**limit, **AMONG)).applied(document, TODAY)["projection"]["judged"] is True
+    assert Gate.of(Limits(**limit, population=20_000)).applied(document, TODAY)["projection"]["judged"] is False
+
+
+@pytest.mark.parametrize("average", [0.01, 0.3])
+def test_without_a_projection_nothing_is_decided_among_more_people(average: float) -> None:
+    """Neither a PASS where the curve does not fit, nor a FAIL by what was found among few."""
+    limit = {"limit": 0.2, "limit_name": "house rule", "fail_on": "worst"}
+    bad = projected(None, reason="the curve does not predict what was found")
+    for projection in (bad, None):
+        found = judge({**assessment(average=average, worst=average), "projection": projection}, **limit, **AMONG)
+        assert found.decision == "INCONCLUSIVE"
+        assert "among 20,000 people was to be judged and cannot be told" in statements(found)
+
+
+def test_a_part_of_the_people_is_judged_as_found_among_few() -> None:
+    """Its risk among more people is no higher: within the limit it passes, above it leaves the verdict open."""
+    limit = {"limit": 0.3, "limit_name": "house rule", "fail_on": "worst"}
+    projection = projected(0.05, 0.04, 0.06)
+    assert judge({**assessment(average=0.1, worst=0.1), "projection": projection}, **limit, **AMONG).decision == (
+        "PASS (limited)"
+    )
+    found = judge({**assessment(average=0.1, worst=0.9), "projection": projection}, **limit, **AMONG)
+    assert (found.decision, found.without_declaration, found.people_needed) == ("INCONCLUSIVE", "FAIL", None)
+
+
+def test_a_population_to_judge_must_be_declared_with_a_limit() -> None:
+    with pytest.raises(InvalidParameter, match="needs"):
+        Gate.of(Limits(**HOUSE, judge_population=True))
+    with pytest.raises(InvalidParameter, match="needs"):
+        Gate.of(Limits(population=100, judge_population=True))

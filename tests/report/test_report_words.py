@@ -294,18 +294,21 @@ def test_a_recommended_option_and_none_that_is_usable(words):
         row["recommended"] = place == 2
     document["protection_goal"]["recommendation"] = "randomized response, because it meets the goal"
     text = section(words, document, "lower")
-    assert "Recommended where every attacker is to have an error rate of at least 80 %. Randomized response" in text
+    assert (
+        "Recommended where whoever sees one person's reports, and not everybody's, is to have an error rate of at least 80 %. Randomized response"
+        in text
+    )
     assert "Protect what is sent" in advice(words, document)
     for row in document["protection"]:
         row["recommended"] = False
     document["protection"][3]["utility"]["useful"] = True
     text = section(words, document, "lower")
-    assert "No option is recommended where every attacker" in text
+    assert "No option is recommended where whoever sees one person's reports" in text
     assert "Recommended" not in text
     assert "No protection tried is recommended" in advice(words, document)
     for row in document["protection"][2:]:
         row["utility"]["useful"] = False
-    assert "Nothing tried is usable where every attacker" in section(words, document, "lower")
+    assert "Nothing tried is usable where whoever sees one person's reports" in section(words, document, "lower")
 
 
 def test_what_is_sent_stands_beside_every_option(words):

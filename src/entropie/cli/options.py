@@ -162,14 +162,18 @@ dictionary_option = option(
 
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
-    """--mechanism, --epsilon, --theta, --hash-size, --prime."""
+    """--mechanism, --epsilon, --theta, --hash-size, --subset-size, --symmetric, --prime."""
     names = "NAME"  # of those built in, or one that another package registers
     return _together(
         command,
-        option("--mechanism", metavar=names, group="Mechanism", help="rr, glh, hadamard or erasure."),
+        option("--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard or erasure."),
         option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
         option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
         option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),
+        option(
+            "--subset-size", type=COUNT, metavar="D", group="Mechanism", help="Items of subset. [k/(e^epsilon + 1)]"
+        ),
+        option("--symmetric", is_flag=True, default=None, group="Mechanism", help="unary: RAPPOR's one-time response."),
         option("--prime", metavar="P", group="Mechanism", help="Prime of the hashes, or 'large'. [the smallest]"),
     )
 
@@ -200,14 +204,21 @@ def _together(command: AnyCommand, *options: Callable[[AnyCommand], AnyCommand])
 
 
 def build_mechanism(
-    mechanism: str, domain: int, epsilon: float | None, theta: float | None, hash_size: int | None, prime: str | None
+    mechanism: str,
+    domain: int,
+    epsilon: float | None,
+    theta: float | None,
+    hash_size: int | None = None,
+    subset_size: int | None = None,
+    symmetric: bool | None = None,
+    prime: str | None = None,
 ) -> Any:
     """The mechanism that the options describe."""
     from entropie.mechanisms.hashing import LARGE_PRIME
     from entropie.mechanisms.registry import make_mechanism
 
     chosen = LARGE_PRIME if prime == "large" else None if prime is None else COUNT.convert(prime, None, None)
-    own = {"hash_size": hash_size, "prime": chosen}
+    own = {"hash_size": hash_size, "subset_size": subset_size, "symmetric": symmetric, "prime": chosen}
     return make_mechanism(mechanism, domain_size=domain, epsilon=epsilon, theta=theta, own=own)
 
 

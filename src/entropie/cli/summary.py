@@ -37,7 +37,7 @@ def assessment_text(result: Assessment, name: str, files: Sequence[Path], *, ver
     """The first screen, and with `verbose` all that stands behind it."""
     parts = [_headline(result), "\n".join(_people(result, name)), _attacker_table(result)]
     if result.projection is not None:
-        parts.append(output.paragraph(_projected(result.projection)))
+        parts.append(output.paragraph(_projected(result.projection, result.document["projection"]["judged"])))
     cautions = _cautions(result)
     if cautions:
         parts.append("\n".join(output.paragraph(line) for line in cautions))
@@ -187,12 +187,13 @@ def _knows(row: AttackerRow, result: Assessment) -> str:
     return f"events before {split.cut}" if split.cut else "first half of each trace"
 
 
-def _projected(found: Projection) -> str:
+def _projected(found: Projection, judged: bool) -> str:
     """What the population declared makes of it."""
     among = f"Among the {count(found.population)} people declared"
     if found.reidentified is None:
         return f"{among}: not projected ({found.reason})."
-    return f"{among}: {_share(found.reidentified)} re-identified, projected from the people at hand and not judged."
+    used = "judged" if judged else "not judged"
+    return f"{among}: {_share(found.reidentified)} re-identified, projected from the people at hand and {used}."
 
 
 def _share(right: Interval) -> str:

@@ -169,7 +169,8 @@ class Projection(Part, frozen=True):
     """The share re-identified among more people than are at hand."""
 
     population: AtLeastOne
-    attacker: Annotated[str | None, Meta(description="The strongest that names each target by itself.")]
+    attacker: Annotated[str | None, Meta(description="Who in scope may re-identify most among so many.")]
+    knows: str | None
     reidentified: Annotated[ShareInterval | None, Meta(description="null where it cannot be told.")]
     fit: ProjectionFit | None
     reason: Annotated[str | None, Meta(description="Why nothing is projected.")]

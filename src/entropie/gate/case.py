@@ -11,7 +11,7 @@ from functools import cached_property
 from entropie.document import Document
 from entropie.document.measured import ShareInterval
 from entropie.document.verdict import AppliedWaiver, Decision, Declared, Measure, Outcome, Profile, Verdict
-from entropie.gate.groups import LEAST_PEOPLE, WORSE, Group, groups_of, worst
+from entropie.gate.groups import LEAST_PEOPLE, WORSE, Group, among_population, groups_of, worst
 from entropie.gate.limits import limits_of
 from entropie.gate.people import assessed_statement, declared_statements, people_needed, unsettled_by
 from entropie.gate.profiles import OWN
@@ -59,7 +59,11 @@ class Case:
     @cached_property
     def groups(self) -> list[Group]:
         """Everybody who is looked at."""
-        return groups_of(self.document, self.measure)
+        return self._groups(self.measure)
+
+    def _groups(self, measure: Measure) -> list[Group]:
+        found = groups_of(self.document, measure)
+        return among_population(found, self.document.projection) if self.declared.judge_population else found
 
     @cached_property
     def group(self) -> Group:
@@ -75,7 +79,8 @@ class Case:
     @cached_property
     def limits(self) -> list[str]:
         """What narrows the assessment, the judgement first."""
-        return [*filter(None, (self._attempt_limit(), self._average_limit())), *limits_of(self.document)]
+        own = self._attempt_limit(), self._population_limit(), self._average_limit()
+        return [*filter(None, own), *limits_of(self.document)]
 
     @cached_property
     def unsettled(self) -> list[str]:
@@ -95,6 +100,8 @@ class Case:
     @property
     def whom(self) -> str:
         """Whom the number is about."""
+        if self.group.population is not None:
+            return f"people among the {count(self.group.population)} declared"
         return "people" if self.group.everybody else f"the most exposed {percent(self.group.share)} of people"
 
     @property
@@ -107,26 +114,30 @@ class Case:
         """What would be decided on the most exposed, where the average is judged."""
         if self.measure == "worst":
             return None
-        groups = groups_of(self.document, "worst")
+        groups = self._groups("worst")
         return worst(groups, self.profile.limit, self.chance).decision(self.profile.limit, self.chance)
 
     @property
     def without(self) -> Outcome | None:
-        """What would be decided had no probability of an attempt been declared."""
-        if self.declared.attempt_probability is None:
+        """What would be decided had no probability of an attempt and no population to judge been declared."""
+        if self.declared.attempt_probability is None and not self.declared.judge_population:
             return None
-        return worst(self.groups, self.profile.limit).decision(self.profile.limit)
+        return worst(groups_of(self.document, self.measure), self.profile.limit).decision(self.profile.limit)
 
     @property
     def needed(self) -> int | None:
         """How many people would have to be assessed; a group needs so many in it."""
-        if self.group.decision(self.profile.limit, self.chance) != "INCONCLUSIVE":
+        if self._fewer_or_more() or self.group.decision(self.profile.limit, self.chance) != "INCONCLUSIVE":
             return None
         inside = people_needed(self.group.risk.value, self.profile.limit / self.chance, self.group.level)
         if inside is None:
             return None
         # A share such as 0.1 is not exact: 39 people in a tenth are 390 and not 391.
         return max(LEAST_PEOPLE, math.ceil(inside / self.group.share - 1e-6))
+
+    def _fewer_or_more(self) -> bool:
+        """Whether the number is projected or a bound, so that no number of people alone would decide."""
+        return self.group.population is not None or self.group.at_most
 
     def _percent(self, share: float) -> str:
         return percent(share, beside=self.profile.limit)
@@ -138,9 +149,10 @@ class Case:
         limit = f"{name} limit {stated(self.profile.limit)}"
         risk, ends = self._percent(self.judged.value), interval(self.judged, beside=self.profile.limit)
         attacked = f"the {plural(self.group.people, 'person', 'people')} attacked"
-        whom = attacked if self.group.everybody else self.whom
+        whom = attacked if self.group.everybody and self.group.population is None else self.whom
         found = f"an attacker who knows {self.group.attacker.knows} re-identifies {risk} of {whom}"
         given = "" if self.declared.attempt_probability is None else ", with the attempt probability declared"
+        given += "" if self.group.population is None else ", projected"
         doubt = f", but {_brief(self.unsettled[0])}" if self.unsettled and self.decision == "INCONCLUSIVE" else ""
         return f"{self.decision}{waived}   {limit}: {found} (95 % confidence interval {ends}){given}{doubt}"
 
@@ -164,6 +176,19 @@ class Case:
         return (
             f"An attempt probability of {stated(chance)} was declared, not measured: the number judged is "
             f"{self._percent(self.group.risk.value)} times {stated(chance)}. Without it: {self.without}."
+        )
+
+    def _population_limit(self) -> str | None:
+        if not self.declared.judge_population:
+            return None
+        judged = f"The risk among {count(self.declared.population or 0)} people was declared to be judged, not measured"
+        if self.group.population is None:
+            return f"{judged}. Without it: {self.without}."
+        at_hand = self.group.attacker
+        return (
+            f"{judged}: {self._percent(self.group.risk.value)} is projected, where "
+            f"{self._percent(at_hand.reidentified.value)} were found among {count(at_hand.people)}. Without it: "
+            f"{self.without}."
         )
 
     def _average_limit(self) -> str | None:
@@ -196,7 +221,7 @@ class Case:
     def _needed_statement(self) -> str | None:
         if self.group.decision(self.profile.limit, self.chance) != "INCONCLUSIVE":
             return None
-        if self.group.too_few:
+        if self.group.too_few or self._fewer_or_more():
             return None
         if self.needed is None:
             return "The measured share is so close to the limit that no number of people would decide."
@@ -208,6 +233,11 @@ class Case:
 
     def _measured_statement(self) -> str:
         group, risk = self.group, self.group.risk
+        if group.population is not None:
+            return (
+                f"Projected to {count(group.population)} people from the ranks of {count(group.people)}: "
+                f"{self._percent(risk.value)} (95 % CI {interval(risk, beside=self.profile.limit)})."
+            )
         shown = f"{self._percent(risk.value)} (95 % CI {interval(risk, beside=self.profile.limit)})"
         looked = f"the worst of {plural(len(self.groups), 'group')} looked at" if len(self.groups) > 1 else ""
         who = f"the {plural(group.people, 'person', 'people')} attacked"

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from entropie.document import Document
-from entropie.document.assessment import Attacker
+from entropie.document.assessment import Attacker, Projection
 from entropie.document.measured import ShareInterval
 from entropie.document.verdict import Measure, Outcome
 from entropie.measures.best import level_among
-from entropie.measures.intervals import share_interval
+from entropie.measures.intervals import LEVEL, normal_quantile, share_interval
 
 LEAST_PEOPLE = 20
 """Fewer people than this decide nothing."""
@@ -37,6 +37,9 @@ _MANY = 10.0  # people expected to be re-identified from which on Wilson's lower
 class Group:
     """Some people of one attacker: the share of them re-identified, its plain interval, and the one that allows for
     the search over all groups.
+
+    population   among how many people the share is projected; None where it is the measured one
+    at_most      measured among fewer people than are judged: there the risk is no lower, so that it never fails
     """
 
     attacker: Attacker
@@ -45,6 +48,8 @@ class Group:
     plain: ShareInterval
     risk: ShareInterval
     level: float
+    population: int | None = None
+    at_most: bool = False
 
     def decision(self, limit: float, chance: float = 1.0) -> Outcome:
         """Hold it against the limit; `chance` is the probability of an attempt."""
@@ -52,7 +57,7 @@ class Group:
         if self.too_few:
             return "INCONCLUSIVE"
         if risk.low > limit and (self.people * limit >= _MANY * chance or self._more_than(limit / chance)):
-            return "FAIL"
+            return "INCONCLUSIVE" if self.at_most else "FAIL"
         if risk.high <= limit:
             return "PASS"
         if self.everybody or share_interval(limit / chance / _EASY, self.people, self.level).high * chance <= limit:
@@ -96,6 +101,26 @@ def groups_of(document: Document, measure: Measure) -> list[Group]:
     return [
         Group(row, share, people, plain, _wider(plain, people, level), level) for row, share, people, plain in found
     ]
+
+
+def among_population(groups: Sequence[Group], projection: Projection | None) -> list[Group]:
+    """The same groups judged among the population declared.
+
+    All people are judged by the projection. A part of them has none: its risk among fewer people is no lower, so it
+    passes by that or is left open. So is everybody where nothing could be projected.
+    """
+    parts = [replace(group, at_most=True) for group in groups]
+    if projection is None or projection.reidentified is None:
+        return parts
+    found = projection.reidentified
+    all_people = [group for group in groups if group.everybody]
+    named = [group for group in all_people if group.attacker.attacker == projection.attacker]
+    who = max(named or all_people, key=lambda group: (group.attacker.knows == projection.knows, group.risk.value))
+    wider = normal_quantile(0.5 + who.level / 2.0) / normal_quantile(0.5 + LEVEL / 2.0)
+    low, high = (found.value + wider * (end - found.value) for end in (found.low, found.high))
+    risk = ShareInterval(found.value, max(0.0, low), min(1.0, high))
+    judged = replace(who, plain=found, risk=risk, population=projection.population)
+    return [judged, *(part for part in parts if not part.everybody)]
 
 
 def judged_rows(document: Document) -> list[Attacker]:

@@ -54,6 +54,11 @@ class Gate:
                 f"{option('fail_on')}, {option('waiver')} and {option('accept_limited')} need a limit: name one with "
                 f"{option('profile')} or {option('limit')}."
             )
+        if limits.judge_population and (profile is None or limits.population is None):
+            raise InvalidParameter(
+                f"{option('judge_population')} needs {option('population')} and a limit: name one with "
+                f"{option('profile')} or {option('limit')}."
+            )
         if limits.review_date is not None and limits.review_date < _today():
             raise InvalidParameter.of("review_date", f"today ({_today()}) or later", limits.review_date.isoformat())
         return cls(
@@ -80,8 +85,12 @@ class Gate:
         self.check_people(max(whole.users, whole.input.users or 0))
         today = today or _today()
         verdict = self.judge(whole, today)
+        projection = document.get("projection")
+        if projection is not None:
+            projection = {**projection, "judged": verdict is not None and self.declared.judge_population}
         return {
             **document,
+            "projection": projection,
             "declared": self.declared.to_json(),
             "verdict": None if verdict is None else verdict.to_json(),
             "review": {"date": self._review(whole, verdict).isoformat()},
@@ -159,4 +168,12 @@ def _declared(limits: Limits) -> Declared:
     if chance is not None:
         least = math.nextafter(0.0, 1.0)  # zero would make every risk nothing
         chance = checks.real_number("attempt_probability", chance, "a probability above 0 and up to 1", least, 1.0)
-    return Declared(limits.attacker, population, limits.context, chance, limits.not_released, limits.one_id_per_person)
+    return Declared(
+        limits.attacker,
+        population,
+        limits.context,
+        chance,
+        limits.not_released,
+        limits.one_id_per_person,
+        limits.judge_population,
+    )

@@ -27,12 +27,13 @@ def assessed(document: Document) -> tuple[int, int]:
 
 def unsettled_by(document: Document, limit: float, declared: Declared) -> list[str]:
     """What keeps a number within the limit from being enough, in sentences: too few people, people not assessed,
-    models that fail, ids that look alike.
+    models that fail, a projection that cannot be made, ids that look alike.
     """
     return [
         *_too_few(document),
         *([] if declared.excluded_not_released else _not_assessed(document)),
         *_failed(document),
+        *(_not_projected(document, declared.population or 0) if declared.judge_population else []),
         *([] if declared.one_id_per_person else _look_alikes(document, limit)),
     ]
 
@@ -67,6 +68,13 @@ def _failed(document: Document) -> Iterator[str]:
             f"The model of {listed(dict.fromkeys(failed))} fails on these data: it finds the right person less often "
             "than chance, which says nothing about safety."
         )
+
+
+def _not_projected(document: Document, population: int) -> Iterator[str]:
+    made = document.projection
+    if made is None or made.reidentified is None:
+        why = "nothing to project from" if made is None else str(made.reason)
+        yield f"The risk among {count(population)} people was to be judged and cannot be told: {why}."
 
 
 def _look_alikes(document: Document, limit: float) -> Iterator[str]:

@@ -143,12 +143,19 @@ class Projection:
     fit: Fit | None
     reason: str | None
     attacker: str | None = None
+    knows: str | None = None
+
+    @property
+    def most(self) -> float:
+        """The upper end; above every share where it cannot be told."""
+        return 2.0 if self.reidentified is None else self.reidentified.high
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json; nothing is judged yet."""
         return {
             "population": self.population,
             "attacker": self.attacker,
+            "knows": self.knows,
             "reidentified": None if self.reidentified is None else self.reidentified.to_json(),
             "fit": None if self.fit is None else asdict(self.fit),
             "reason": self.reason,

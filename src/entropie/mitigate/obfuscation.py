@@ -52,7 +52,7 @@ _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 class Wanted:
     """The protection that is asked for.
 
-    error             error rate that every attacker shall have, at least
+    error             error rate that whoever sees one person's reports alone shall have, at least
     reports_per_user  how many events each person sends
     max_epsilon       largest budget allowed; None: local hashing is kept to that of randomized response
     repetitions       simulated collections behind every figure of usefulness

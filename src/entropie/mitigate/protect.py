@@ -85,7 +85,7 @@ def protect(
     memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> Protection:
-    """Find noise that gives every attacker at least this error rate, and say what it costs.
+    """Find noise that gives whoever sees one person's reports this error rate at least, and say what it costs.
 
     Everybody sends their first `reports_per_user` events of the second half. `max_epsilon` limits the budget of both
     mechanisms. The other arguments are those of `entropie.assess`, whose `protect=` does the same beside an assessment.
