@@ -14,9 +14,10 @@ from entropie.attack import attackers as by_name
 from entropie.attack.attacker import Release
 from entropie.data.prepare import prepare
 from entropie.engine.spark.assessment import SparkEngine, _rows
-from entropie.engine.spark.attackers import EVENT_BYTES, fits_a_task
+from entropie.engine.spark.attackers import fits_a_task
 from entropie.engine.spark.encoding import ingest
 from entropie.errors import InvalidInput
+from entropie.plan.costs import attacker_bytes
 from entropie.request import Request
 
 __all__ = ["here"]
@@ -65,7 +66,7 @@ def test_room_for_everybody_is_asked_for_before_anything_is_attacked(here: Sessi
 
     path, table = tmp_path / "events.parquet", events_table(3, 20)
     pq.write_table(table, path)
-    short = {"engine": "spark", "partitions": 1, "memory": EVENT_BYTES * table.num_rows - 1}
+    short = {"engine": "spark", "partitions": 1, "memory": attacker_bytes(table.num_rows, 20) - 1}
     people = ingest(here, Request.of(path, short))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"in one task, .* raise `memory=`, or leave them out with `scope=` profile"):
         fits_a_task(people, Request.of(path, short))

@@ -19,8 +19,6 @@ from entropie.plan.plan import Plan
 from entropie.plan.sizes import MOST_EXECUTORS, TASK_SHARE, Data, Machines
 
 SCHEMA = "entropie.plan/1"
-EVENT_BYTES = 120
-"""Room that attackers beside the matchers need for an event: traces as they arrive and together, split, profiles."""
 
 _NS_PER_HOUR = 3.6e12
 _WHAT_IT_IS = (
@@ -165,6 +163,10 @@ class Price:
         return each + visits * rates.visit_ns
 
     @property
+    def _attacker_bytes(self) -> int:
+        return attacker_bytes(self.data.events, self.plan.targets) if self.plan.attackers else 0
+
+    @property
     def scoring_core_hours(self) -> dict[str, float]:
         """Core time of scoring by matcher."""
         hours = dict.fromkeys(self.plan.matchers, 0.0)
@@ -251,13 +253,12 @@ class Price:
                 "executor_tasks": round(TASK_SHARE * machines.memory),
                 "task": machines.task_memory,
                 "block": block,
-                "last_task": max(
-                    round(self.plan.targets * rates.last_bytes), self.plan.attackers * EVENT_BYTES * self.data.events
-                ),
+                "last_task": max(round(self.plan.targets * rates.last_bytes), self._attacker_bytes),
                 "driver": round(rates.start_bytes),
             }
         entries = max(part.user_entries + part.target_entries for part in self._parts)
-        held = self.data.events * rates.event_bytes + model_bytes(entries) / self.plan.grid.user_blocks
+        models = self.data.events * rates.event_bytes + model_bytes(entries) / self.plan.grid.user_blocks
+        held = max(models, self._attacker_bytes)  # one after the other
         return {"process": round(rates.start_bytes + held), "block": block, "machine": round(machines.memory)}
 
     @property
@@ -335,6 +336,11 @@ def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True
     groups = (*plan.first_stage, *((later,) if later else ()))
     parts = tuple(tuple(_Part.of(spec, plan, data, rates) for spec in group) for group in groups)
     return Price(plan, data, machines, on_cluster, rates, parts)
+
+
+def attacker_bytes(events: int, targets: int) -> int:
+    """Room for attackers beside the matchers: traces as they arrive and together, split, profiles; candidates, evidence."""
+    return 120 * events + 16_000 * targets
 
 
 def model_bytes(entries: float) -> float:

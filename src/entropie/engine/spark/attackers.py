@@ -24,7 +24,7 @@ from entropie.engine.spark.blocks import joined
 from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.encoding import Ingested
 from entropie.errors import InvalidInput, option
-from entropie.plan.costs import EVENT_BYTES
+from entropie.plan.costs import attacker_bytes
 from entropie.plan.grid import TASK_MEMORY
 from entropie.request import MATCHERS_ALONE, Request, Run, Source
 
@@ -44,7 +44,7 @@ def fits_a_task(people: Ingested, request: Request) -> bool:
 
     Only those who asked for the attacker of earlier behaviour alone do without: matchers stand for it.
     """
-    needed = EVENT_BYTES * people.facts["events"]
+    needed = attacker_bytes(people.facts["events"], people.counted.counts.attacked)
     memory = TASK_MEMORY if request.run.memory is None else request.run.memory
     if needed <= memory:
         return True
