@@ -63,25 +63,38 @@ def doors() -> dict[str, Callable[[], object]]:
     }
 
 
+def _ending(call: Callable[[], object], ready: int) -> str:
+    """How a call ends that interrupts meet; one that comes when it has ended changes nothing."""
+    ended: list[bool] = []
+
+    def interrupt(*_: object) -> None:
+        if not ended:
+            raise KeyboardInterrupt
+
+    faulthandler.enable()
+    signal.signal(signal.SIGINT, interrupt)
+    said = "KeyboardInterrupt"
+    try:
+        try:
+            os.write(ready, b"!")
+            call()
+            ended.append(True)
+            said = "done"
+        except BaseException as problem:
+            ended.append(True)
+            said = type(problem).__name__
+    except KeyboardInterrupt:  # the second, between the end of the call and its mark
+        ended.append(True)
+    return said
+
+
 def interrupted(call: Callable[[], object], moments: list[float]) -> tuple[str, float]:
     """What came out of a call in a child that SIGINT met at these moments, and how long its end took."""
     here, there = os.pipe()
     child = os.fork()
     if not child:
-        said = "nothing"
-        try:
-            faulthandler.enable()
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            os.write(there, b"!")
-            call()
-            said = "done"
-        except BaseException as problem:
-            said = type(problem).__name__
-        finally:
-            # A second signal may fall on this block: the name is there, and nothing else is done with it.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            os.write(there, said.encode())
-            os._exit(0)
+        os.write(there, _ending(call, there).encode())
+        os._exit(0)
     os.close(there)
     try:
         os.read(here, 1)
