@@ -17,6 +17,7 @@ from entropie.data.budget import Budget, machine_bytes
 from entropie.data.columns import Dictionary, read_columns
 from entropie.data.event_columns import read_event_columns
 from entropie.data.events import read_events
+from entropie.data.matrices import read_matrix
 from entropie.data.parquet import batch_rows
 from entropie.data.reports import load_counts
 from entropie.errors import InputTooLarge, InvalidInput
@@ -158,3 +159,13 @@ def test_the_limit_is_a_share_of_the_machine_unless_given(monkeypatch: pytest.Mo
     free = machine_bytes()
     monkeypatch.setattr("entropie.data.budget._LIMITS", (str(tmp_path / "max"), str(tmp_path / "limit")))
     assert machine_bytes() == 123456789 < free
+
+
+@pytest.mark.parametrize("name", ["m.npz", "m.npy"])
+def test_a_packed_matrix_is_refused_by_what_it_says_whatever_its_name(name, tmp_path):
+    path = tmp_path / name
+    with path.open("wb") as handle:
+        np.savez_compressed(handle, matrix=np.zeros((3_000, 3_000)))
+    assert path.stat().st_size < 1e6
+    with pytest.raises(InputTooLarge, match="takes more memory than"):
+        read_matrix(path, memory=1)

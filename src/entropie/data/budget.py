@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 from entropie.errors import InputTooLarge, option
@@ -36,6 +37,15 @@ class Budget:
                 f"{self._name} takes more memory than the {size(self.limit)} allowed for it; allow more with "
                 f"{option('memory')}, or read fewer rows or columns."
             )
+
+    def require_unpacked(self, path: Path) -> None:
+        """Refuse a file of arrays that says that it unfolds to too much; damage is told by whoever reads it."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                needed = 2 * sum(member.file_size for member in archive.infolist())
+        except Exception:  # no archive, or one whose directory makes the reader stumble
+            return
+        self.require(needed)
 
 
 def machine_bytes() -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +52,7 @@ def _numbers(path: Path) -> Any:
 
 
 def _arrays(path: Path, budget: Budget) -> Any:
-    if path.suffix == ".npz":
-        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
-            budget.require(2 * sum(member.file_size for member in archive.infolist()))
+    budget.require_unpacked(path)
     with path.open("rb") as handle:
         loaded = np.load(handle, allow_pickle=False)
         if isinstance(loaded, np.ndarray):

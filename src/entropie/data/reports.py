@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +42,7 @@ def to_columns(mechanism: Mechanism, reports: Any) -> dict[str, Any]:
 
 def load_counts(path: Path, memory: int | None = None) -> Counts:
     """Counts saved earlier; an archive that says that it unfolds to more than the memory allowed is not opened."""
-    budget = Budget(str(path), memory)
-    if zipfile.is_zipfile(path):
-        with contextlib.suppress(zipfile.BadZipFile, NotImplementedError), zipfile.ZipFile(path) as archive:
-            budget.require(2 * sum(member.file_size for member in archive.infolist()))
+    Budget(str(path), memory).require_unpacked(path)
     return Counts.load(path)
 
 

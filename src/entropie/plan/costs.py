@@ -339,7 +339,7 @@ def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True
 
 
 def attacker_bytes(events: int, targets: int) -> int:
-    """Room for attackers beside the matchers: traces as they arrive and together, split, profiles; candidates, evidence."""
+    """Room for attackers beside the matchers: traces as they arrive, together and split; candidates and evidence."""
     return 120 * events + 16_000 * targets
 
 
