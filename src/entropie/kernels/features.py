@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-__all__ = [
-    "feature_postings",
-    "feature_totals",
-    "row_counts",
-    "row_sums",
-    "row_totals",
-]
+from entropie.kernels.arrays import Codes, Floats, Ints
 
 _LOW32 = np.uint64((1 << 32) - 1)
 _U32 = np.uint64(32)
 
 
 @njit(nogil=True, cache=True)
-def row_counts(
-    offsets: NDArray[np.int64], codes: NDArray[np.uint32]
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
+def row_counts(offsets: Ints, codes: Codes) -> tuple[Ints, Codes, Floats]:
     """Count the distinct codes of every row; they come out sorted within the row.
 
     The outputs are cut from arrays as long as the input: pages beyond the end are never touched.
@@ -48,9 +39,7 @@ def row_counts(
 
 
 @njit(nogil=True, cache=True)
-def row_sums(
-    offsets: NDArray[np.int64], codes: NDArray[np.uint32], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
+def row_sums(offsets: Ints, codes: Codes, weights: Floats) -> tuple[Ints, Codes, Floats]:
     """Sum the weights of every distinct code of every row, in the order in which they stand."""
     rows = offsets.shape[0] - 1
     out_offsets = np.zeros(rows + 1, np.int64)
@@ -78,7 +67,7 @@ def row_sums(
 
 
 @njit(nogil=True, cache=True)
-def row_totals(offsets: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def row_totals(offsets: Ints, values: Floats) -> Floats:
     """Sum the values of every row."""
     totals = np.zeros(offsets.shape[0] - 1, np.float64)
     for row in range(totals.shape[0]):
@@ -90,7 +79,7 @@ def row_totals(offsets: NDArray[np.int64], values: NDArray[np.float64]) -> NDArr
 
 
 @njit(nogil=True, cache=True)
-def feature_totals(features: NDArray[np.uint32], feature_count: int) -> NDArray[np.int64]:
+def feature_totals(features: Codes, feature_count: int) -> Ints:
     """Count how often every feature stands in the rows."""
     totals = np.zeros(feature_count, np.int64)
     for feature in features:
@@ -99,9 +88,7 @@ def feature_totals(features: NDArray[np.uint32], feature_count: int) -> NDArray[
 
 
 @njit(nogil=True, cache=True)
-def feature_postings(
-    offsets: NDArray[np.int64], features: NDArray[np.uint32], feature_count: int, order: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
+def feature_postings(offsets: Ints, features: Codes, feature_count: int, order: Ints) -> tuple[Ints, Codes, Codes]:
     """Turn rows over: per feature the rows that have it, in the order given, and the places of the feature there."""
     starts = np.zeros(feature_count + 1, np.int64)
     for place in range(features.shape[0]):
