@@ -47,26 +47,6 @@ class Gain(NamedTuple):
     floor: float
 
 
-@njit(nogil=True, cache=True)
-def item_postings(offsets: Ints, features: Codes, counts: Floats, domain_size: int) -> ItemPostings:
-    """Turn user rows into one posting per item: who has it and how often."""
-    starts = np.zeros(domain_size + 1, np.int64)
-    for feature in features:
-        starts[np.int64(feature) + 1] += 1
-    for item in range(domain_size):
-        starts[item + 1] += starts[item]
-    cursor = starts[:-1].copy()
-    users = np.empty(features.shape[0], np.uint32)
-    times = np.empty(features.shape[0], np.uint32)
-    for row in range(offsets.shape[0] - 1):
-        for place in range(offsets[row], offsets[row + 1]):
-            item = features[place]
-            users[cursor[item]] = row
-            times[cursor[item]] = np.uint32(counts[place])
-            cursor[item] += 1
-    return ItemPostings(starts, users, times)
-
-
 @inner
 def _hits(reports: HashReports, report: int, family: HashFamily, room: Words) -> int:
     """Write the items with h(x) = y into `room`: by enumeration, or by hashing the known items if they are fewer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -23,8 +24,8 @@ _SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 
 
 @njit(nogil=True, cache=True)
-def mixed(word: np.uint64) -> np.uint64:
-    """Scatter a 64-bit word: xor-shifts and odd multiplications, modulo 2^64."""
+def mixed(word: Any) -> Any:
+    """Scatter 64-bit words, one or many: xor-shifts and odd multiplications, modulo 2^64 (splitmix64's finalizer)."""
     word = (word ^ (word >> _U30)) * _MULTIPLIER
     word = (word ^ (word >> _U27)) * _SECOND_MULTIPLIER
     return word ^ (word >> _U31)
@@ -113,7 +114,7 @@ def markov_target_keys(offsets: Ints, items: Codes) -> tuple[Ints, Words, Floats
 def _slot_of(slots: Words, key: np.uint64) -> np.uint64:
     """Find the slot that holds the key, or the empty one where it belongs."""
     last = np.uint64(slots.shape[0] - 1)
-    slot = mixed(key) & last
+    slot: np.uint64 = mixed(key) & last
     while slots[slot] != key and slots[slot] != _EMPTY:
         slot = (slot + _U1) & last
     return slot
