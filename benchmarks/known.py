@@ -21,7 +21,7 @@ from entropie.data.filter import keep_active_users
 from entropie.data.known import read_known
 from entropie.data.reported import read_reported
 from entropie.data.reports import to_columns
-from entropie.data.split import Split, split_halves
+from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
 from entropie.mechanisms.parameters import to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
@@ -94,7 +94,7 @@ def main() -> None:
     for city, name in CITIES.items():
         source = Source(DATA / name, user="user", item="venue", time="time")
         traces = keep_active_users(read_events(source, _RUN).traces, 10).traces
-        cities[city] = traces, split_halves(traces)
+        cities[city] = traces, split_traces(traces)
     heads = ("fused", "crowd", "one-to-one", "visit", "4 events", "8 events")
     print(f"{'known file':<11}{'people':>8}", *(f"{head:>13}" for head in heads))
     for city, (_, split) in cities.items():

@@ -103,13 +103,13 @@ def pairs() -> dict[str, Any]:
     """All-pairs markov scoring of 20,000 people x 30 events."""
     from entropie.attack.matchers import matcher
     from entropie.attack.scoring import attack
-    from entropie.data.split import split_halves
+    from entropie.data.split import split_traces
     from entropie.data.traces import Traces
 
     users, events = 20_000, 30
     rng = np.random.default_rng(5)
     items: NDArray[np.uint32] = (rng.zipf(1.2, users * events) % 100_000).astype(np.uint32)
-    split = split_halves(Traces(np.arange(users + 1) * events, items, 100_000))
+    split = split_traces(Traces(np.arange(users + 1) * events, items, 100_000))
     matching = matcher("markov")(split.train, split.target)
     timed(lambda: attack(matching))
     seconds = min(timed(lambda: attack(matching))[0] for _ in range(3))

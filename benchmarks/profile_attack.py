@@ -29,7 +29,7 @@ from entropie.attack.profile.joint import choose_temperature, crowd_scores, join
 from entropie.attack.profile.rows import naming_of
 from entropie.data.filter import keep_active_users
 from entropie.data.simulation import simulate_traces
-from entropie.data.split import split_halves
+from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.kernels.profile_evidence import FEATURES
 
@@ -110,7 +110,7 @@ def error(found: Candidates, owners: NDArray[np.int64]) -> float:
 
 def errors(data: Set) -> list[tuple[str, float, float, float]]:
     """A line per kind of evidence added."""
-    split = split_halves(data.traces)
+    split = split_traces(data.traces)
     users = split.train.users
     owners = np.arange(users)
     quarters = halves(split.train)
@@ -135,7 +135,7 @@ def errors(data: Set) -> list[tuple[str, float, float, float]]:
 
 
 def show(data: Set, what: str) -> None:
-    split = split_halves(data.traces)
+    split = split_traces(data.traces)
     owners = np.arange(split.train.users)
     profile_attack(split.train, split.target, data.categories)  # compiles
     begun, used = time.perf_counter(), time.process_time()
@@ -155,7 +155,7 @@ def show(data: Set, what: str) -> None:
 
 def show_growth(people: int) -> None:
     """Time per target on one core, on 1,000 of the targets against everybody."""
-    split = split_halves(simulate_traces("foursquare", people, seed=1))
+    split = split_traces(simulate_traces("foursquare", people, seed=1))
     everybody = everybody_of(split.train, split.target)
     rows = np.arange(min(1000, people))
     scene = scene_of(split.train, split.target, everybody, rows)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from profile_attack import DATA, city
 
-from entropie.data.split import split_halves
+from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.measures.projection import Ranks, log_gamma, project
 
@@ -132,7 +132,7 @@ def main() -> None:
     print("| city | matcher | among all | people | projected | pydataless | share of the part | held | refused |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, file in CITIES:
-        split = split_halves(city(name, file, dated=False).traces)
+        split = split_traces(city(name, file, dated=False).traces)
         place = City(name, counts(split.train), counts(split.target))
         people = place.known.shape[0]
         for matcher in ("visit", "bayes"):

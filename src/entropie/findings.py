@@ -12,9 +12,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from entropie._version import __version__
-from entropie.attack.attacker import AttackerRow, MostExposed, Release, judged, most_exposed, strongest_row
+from entropie.attack.attacker import AttackerRow, Release, judged, most_exposed, strongest_row
 from entropie.attack.attackers import attacker_rows, scoped
 from entropie.attack.chance import dealt_anew
 from entropie.attack.identifying import IdentifyingItems, identifying_items
@@ -24,11 +25,12 @@ from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared
 from entropie.data.split import cut_date, knows
 from entropie.document import SCHEMA
+from entropie.document.assessment import Projection
+from entropie.document.measured import MostExposed, ShareInterval
 from entropie.engine.local import LocalEngine
 from entropie.measures.convergence import Convergence
 from entropie.measures.identification import guessing_error
-from entropie.measures.intervals import Interval
-from entropie.measures.projection import Projection, project
+from entropie.measures.projection import project
 from entropie.notebook import html_table
 from entropie.plan.execution import KnownEvents, Outcome
 from entropie.plan.plan import Counts, plan_of
@@ -78,12 +80,12 @@ class Findings:
         return self.attacks[self.strongest]
 
     @property
-    def matcher_error(self) -> Interval:
+    def matcher_error(self) -> ShareInterval:
         """The best matcher's error, with an interval that allows for its having been chosen among all of them."""
         return best_attack(self.attacks).error
 
     @property
-    def reidentified(self) -> Interval:
+    def reidentified(self) -> ShareInterval:
         """Share of people that the strongest attacker in scope re-identifies; the interval allows for the choice."""
         return strongest_row(self.attackers)[1]
 
@@ -274,8 +276,8 @@ def _projection(rows: Sequence[AttackerRow], outcome: Outcome, request: Request)
     for row in judged(rows):
         ranks = matchers.get(row.matcher or "") if row.ranks is None else row.ranks
         if ranks is not None and population > ranks.strangers:  # too small a population is refused elsewhere
-            found = project(ranks, population, np.random.default_rng([request.run.seed, population]))
-            made.append(replace(found, attacker=row.attacker, knows=row.knows))
+            projected = project(ranks, population, np.random.default_rng([request.run.seed, population]))
+            made.append(structs.replace(projected, attacker=row.attacker, knows=row.knows))
     return max(made, key=lambda one: one.most, default=None)
 
 

@@ -7,7 +7,8 @@ import pyarrow as pa
 from assessment_tables import people_with_habits
 
 import entropie
-from entropie.measures.intervals import Interval, wilson
+from entropie.document.measured import ShareInterval
+from entropie.measures.intervals import wilson
 
 QUICK = {"replicates": 2, "known_events": ()}
 
@@ -27,7 +28,7 @@ def test_the_strongest_attacker_in_scope_leads():
     found = entropie.assess(people_with_habits(46, 60), **QUICK)
     shares = [row.reidentified.value for row in found.attackers if row.in_scope]
     low, high = wilson(max(shares) * 60, 60, 1.0 - 0.05 / len(shares))
-    assert found.reidentified == Interval(max(shares), float(low), float(high))
+    assert found.reidentified == ShareInterval(max(shares), float(low), float(high))
     head = found.to_json()["headline"]
     assert (head["identification_error"], head["chosen_among"]) == (
         found.reidentified.complement.to_json(),

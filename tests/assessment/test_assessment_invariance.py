@@ -21,7 +21,7 @@ from entropie.attack.index import blocks
 from entropie.attack.matchers import matcher
 from entropie.attack.scoring import prepare
 from entropie.data.events import read_events
-from entropie.data.split import split_halves
+from entropie.data.split import split_traces
 from entropie.request import Source
 
 USERS = 90
@@ -111,7 +111,7 @@ def test_run_again(plain):
 
 def test_threads_do_not_matter():
     table = people_with_habits(2, 3000, items=500, events=(20, 40))
-    split = split_halves(read_events(Source(table)).traces)
+    split = split_traces(read_events(Source(table)).traces)
     index, targets = prepare(matcher("visit")(split.train, split.target))
     assert len(list(blocks(index, targets, 2))) > 1  # so that threads have something to share
     options = {"matchers": ["visit", "bayes"], "control": False, "replicates": 2}

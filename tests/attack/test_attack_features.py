@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from entropie.attack.scoring import attack
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
-from entropie.kernels.features import markov_targets, markov_users, transition_table
+from entropie.kernels.keyed import markov_target_keys, markov_user_keys
 
 SHAPES = (st.integers(0, 12), st.integers(0, 15), st.integers(1, 9))
 
@@ -51,30 +52,30 @@ def test_counts_and_sums(seed: int, users: int, longest: int, domain: int) -> No
 def test_transitions(seed: int, users: int, longest: int, domain: int) -> None:
     rng = np.random.default_rng(seed)
     train, target = (random_traces(rng, users, longest, domain) for _ in range(2))
-    starts, successors = transition_table(target.offsets, target.items, domain)
-    distinct = sorted({pair for row in rows_of(target) for pair in itertools.pairwise(row)})
-    coded = [(a, int(b)) for a in range(domain) for b in successors[starts[a] : starts[a + 1]]]
-    assert coded == distinct
 
-    offsets, features, counts = markov_targets(target.offsets, target.items, starts, successors)
+    def keys(row: list[int]) -> Iterator[int]:
+        yield from ((a << 32) | b for a, b in itertools.pairwise(row))
+
+    def first(item: int) -> int:
+        return (0xFFFFFFFF << 32) | item
+
+    offsets, found, counts = markov_target_keys(target.offsets, target.items)
     for user, row in enumerate(rows_of(target)):
-        want = Counter(domain + distinct.index(pair) for pair in itertools.pairwise(row))
-        want.update(row[:1])
+        want = Counter([*keys(row), *map(first, row[:1])])
         part = slice(offsets[user], offsets[user + 1])
-        assert dict(zip(features[part].tolist(), counts[part].tolist(), strict=True)) == want
+        assert found[part].tolist() == sorted(want)
+        assert dict(zip(found[part].tolist(), counts[part].tolist(), strict=True)) == want
 
-    is_first = np.zeros(domain, np.bool_)
-    is_first[[row[0] for row in rows_of(target) if row]] = True
-    offsets, features, weights = markov_users(train.offsets, train.items, starts, successors, is_first, 1e-8)
+    offsets, found, weights = markov_user_keys(train.offsets, train.items, 1e-8)
     for user, row in enumerate(rows_of(train)):
         leaving = Counter(row[:-1])
-        ratios = {item: count / len(row) for item, count in Counter(row).items() if is_first[item]}
+        ratios = {first(item): count / len(row) for item, count in Counter(row).items()}
         for pair, count in Counter(itertools.pairwise(row)).items():
-            if pair in distinct:
-                ratios[domain + distinct.index(pair)] = count / leaving[pair[0]]
+            ratios[next(keys(list(pair)))] = count / leaving[pair[0]]
         part = slice(offsets[user], offsets[user + 1])
-        found = dict(zip(features[part].tolist(), weights[part].tolist(), strict=True))
-        assert found == pytest.approx({f: math.log(p) - math.log(1e-8) for f, p in ratios.items()}, rel=1e-14)
+        assert found[part].tolist() == sorted(ratios)
+        by_key = dict(zip(found[part].tolist(), weights[part].tolist(), strict=True))
+        assert by_key == pytest.approx({key: math.log(p) - math.log(1e-8) for key, p in ratios.items()}, rel=1e-14)
 
 
 def test_halves_that_do_not_belong_together() -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from entropie.attack.features import FeatureRows
 from entropie.attack.keyed import KeyedRows, match_keys
-from entropie.attack.matchers import matcher
+from entropie.attack.matchers import contract, matcher
+from entropie.attack.matchers.contract import Matcher
 from entropie.errors import InvalidInput
 
 WORDS = st.integers(0, 2**64 - 2) | st.integers(0, 40) | st.integers(2**40, 2**40 + 40)
@@ -110,3 +111,16 @@ def test_refusals() -> None:
         KeyedRows(keyed.offsets, keyed.keys, keyed.weights, np.zeros(2))
     with pytest.raises(InvalidInput, match="or none"):
         KeyedRows.concat([keyed, KeyedRows(keyed.offsets, keyed.keys, keyed.weights, np.zeros(1))])
+
+
+@pytest.mark.parametrize("name", ["markov", "bayes"])
+def test_people_are_matched_a_few_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    train, target = random_halves(3, 7, timed=False)
+    whole = Matcher.__call__(matcher(name), train, target)
+    monkeypatch.setattr(contract, "_BLOCK", 2)
+    few = Matcher.__call__(matcher(name), train, target)
+    assert lists(few.users) == lists(whole.users)
+    assert lists(few.targets) == lists(whole.targets)
+    assert few.largest_weight == whole.largest_weight
+    assert (few.user_penalty is None) == (name == "markov")
+    assert few.user_penalty is None or few.user_penalty.tolist() == whole.user_penalty.tolist()

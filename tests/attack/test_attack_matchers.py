@@ -25,7 +25,7 @@ from entropie.attack.matchers.bayes import Bayes
 from entropie.attack.scoring import attack
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
-from entropie.data.split import split_halves
+from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.request import Source
@@ -140,7 +140,7 @@ def real_halves(city: str) -> tuple[Traces, Traces]:
     path = DATA / f"foursquare_{city}.parquet"
     if not path.exists():
         pytest.skip("the shared check-ins are not here")
-    split = split_halves(keep_active_users(read_events(Source(path)).traces).traces)
+    split = split_traces(keep_active_users(read_events(Source(path)).traces).traces)
     return split.train, split.target
 
 

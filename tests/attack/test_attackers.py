@@ -13,7 +13,7 @@ from entropie.attack.profile import profile_attack
 from entropie.attack.profile.rows import naming_of
 from entropie.data.split import Split, knows, split_traces
 from entropie.data.traces import Traces
-from entropie.measures.identification import GuessError
+from entropie.document.measured import Guess
 from entropie.request import Attackers, Request, Run, Source, SplitRule
 
 DAY = 86_400
@@ -136,4 +136,4 @@ def test_a_model_worse_than_guessing_is_called_failed() -> None:
     ranks = np.random.default_rng(1).permutation(people)
     chance = Naming((ranks == 0).astype(float), np.zeros(people), ranks, ranks)
     assert not AttackerRow.of("profile", "", people, chance).failed
-    assert not worse_than_guessing([GuessError(1, 1.0, 1.0, 1.0)], people, people)  # one name of 400 tells nothing
+    assert not worse_than_guessing([Guess(1, 1.0, 1.0, 1.0)], people, people)  # one name of 400 tells nothing

@@ -11,7 +11,7 @@ from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import Candidates
 from entropie.attack.profile.rows import naming_of
 from entropie.data import traces as data_traces
-from entropie.data.split import Split, split_halves
+from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput
 from entropie.kernels.profile_evidence import FEATURES
@@ -34,7 +34,7 @@ def lifelike(seed: int, users: int = 150, timed: bool = True) -> tuple[Split, np
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     clock = np.concatenate(times).astype(np.int64) if timed else None
     traces = Traces(offsets, np.concatenate(rows).astype(np.uint32), domain, clock)
-    return split_halves(traces), (np.arange(domain) // 3) % 11
+    return split_traces(traces), (np.arange(domain) // 3) % 11
 
 
 def credit(found: Candidates, owners: np.ndarray) -> np.ndarray:
@@ -133,7 +133,7 @@ def test_lengths_name_nobody(kind: str) -> None:
     rows = [rng.choice(domain, 2 * one, replace=kind != "films") for one in lengths]
     clock = [np.cumsum(rng.exponential(9 * HOUR, 2 * one)).astype(int).tolist() for one in lengths]
     traces = traces_of([row.tolist() for row in rows], domain, clock if kind == "hours" else None)
-    split = split_halves(traces)
+    split = split_traces(traces)
     found = profile_attack(split.train, split.target, threads=1)
     for error in errors(found, np.arange(users)):
         assert (1.0 - error) * users <= 12
@@ -168,7 +168,7 @@ def test_people_who_never_repeat_are_found_by_taste() -> None:
         taste = person % 12
         pool = np.concatenate((np.arange(100) + 100 * taste, rng.choice(domain, 20)))
         rows.append(rng.choice(np.unique(pool), 40, replace=False).tolist())
-    split = split_halves(traces_of(rows, domain))
+    split = split_traces(traces_of(rows, domain))
     found = profile_attack(split.train, split.target, threads=1)
     assert not found.lesson.repeats
     plain, _, joint = errors(found, np.arange(users))
@@ -186,7 +186,7 @@ def test_few_who_repeat_are_found_among_many_who_do_not() -> None:
     rows = [rng.choice(domain - few, 24, replace=False) for _ in range(users)]
     for person in range(few):
         rows[person][rng.random(24) < 0.4] = domain - few + person
-    split = split_halves(traces_of([row.tolist() for row in rows], domain))
+    split = split_traces(traces_of([row.tolist() for row in rows], domain))
     found = profile_attack(split.train, split.target, threads=1)
     assert not found.lesson.repeats
     for one in (found.plain, found.joint):

@@ -10,7 +10,7 @@ import pytest
 
 from entropie.attack.profile import profile_attack
 from entropie.attack.profile.rows import naming_of
-from entropie.data.split import split_halves
+from entropie.data.split import split_traces
 
 CITIES = {
     "New York": ("foursquare_nyc.parquet", (0.412, 0.387), (0.389, 0.353)),
@@ -19,7 +19,7 @@ CITIES = {
 
 
 def errors(data: table.Set) -> tuple[float, float, float]:
-    split = split_halves(data.traces)
+    split = split_traces(data.traces)
     found = profile_attack(split.train, split.target, data.categories)
     owners = np.arange(split.train.users)
     ways = (found.plain, found.crowd, found.joint)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from digests import traces_sha256
 
 from entropie.cli.simulate import comparison_text
 from entropie.data.events import read_events
 from entropie.data.simulation import simulate_file, simulate_traces
 from entropie.data.simulation_fit import CURVE, FitTable
-from entropie.data.traces import traces_sha256
 from entropie.measures.intervals import Interval
 from entropie.request import Source
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.data.filter import keep_active_users, keep_used_items, sample_users
-from entropie.data.split import first_events, split_halves, split_traces
+from entropie.data.split import first_events, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.request import SplitRule
@@ -116,9 +116,9 @@ def test_halves(lists: list[list[int]]) -> None:
     usable = [user for user, (train, target) in enumerate(expected) if train and target]
     if not usable:
         with pytest.raises(InvalidInput, match="both to learn from and to attack"):
-            split_halves(make(lists))
+            split_traces(make(lists))
         return
-    split = split_halves(make(lists))
+    split = split_traces(make(lists))
     assert split.users.tolist() == usable
     assert split.dropped_users == len(lists) - len(usable)
     assert as_lists(split.train) == [expected[user][0] for user in usable]

@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from digests import traces_sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.data.events import Events, read_events
 from entropie.data.filter import keep_active_users
-from entropie.data.traces import traces_sha256
 from entropie.errors import InvalidInput
 from entropie.request import Request
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from digests import traces_sha256
 
 from entropie.data.events import read_events
 from entropie.data.filter import keep_active_users
-from entropie.data.split import split_halves
-from entropie.data.traces import traces_sha256
+from entropie.data.split import split_traces
 from entropie.request import Source
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
@@ -31,7 +31,7 @@ def test_foursquare(city: str, events: int, users: int, venues: int, active: int
     assert (report.dropped, report.duplicates, report.order_only) == ({}, 0, True)
     selection = keep_active_users(read.traces)
     assert selection.traces.users == active
-    split = split_halves(selection.traces)
+    split = split_traces(selection.traces)
     assert (split.train.users, split.dropped_users) == (active, 0)
 
     table = pq.read_table(path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from digests import traces_sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.data.traces import Traces, traces_sha256
+from entropie.data.traces import Traces
 from entropie.errors import EntropieError
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from digests import traces_sha256
 
 from entropie.attack.measured import measured_attack
 from entropie.data import simulation
@@ -19,7 +20,7 @@ from entropie.data.filter import keep_active_users
 from entropie.data.simulation import WORLDS, World, event_law, find_world, simulate_file, simulate_traces
 from entropie.data.simulation_fit import CURVE, FitTable, fit_table
 from entropie.data.split import split_traces
-from entropie.data.traces import Traces, traces_sha256
+from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.request import Run, Source
 

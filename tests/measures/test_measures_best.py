@@ -8,8 +8,9 @@ from typing import cast
 import numpy as np
 import pytest
 
+from entropie.document.measured import ShareInterval
 from entropie.measures.best import BestAttack, level_among
-from entropie.measures.intervals import Interval, share_interval, wilson
+from entropie.measures.intervals import share_interval, wilson
 from entropie.measures.summary import Measures
 
 
@@ -29,9 +30,10 @@ def test_all_attacks_share_the_doubt() -> None:
     best = BestAttack.of({name: measured(0.4) for name in "abcde"})
     assert (best.tried, best.level) == (5, level_among(5))
     low, high = wilson(0.6 * 200, 200, 0.99)
-    assert best.right == Interval(0.6, pytest.approx(float(low)), pytest.approx(float(high)))
+    assert best.right.value == 0.6
+    assert (best.right.low, best.right.high) == pytest.approx((float(low), float(high)))
     assert best.error.value == 0.4
-    assert best.error == Interval(0.4, 1.0 - best.right.high, 1.0 - best.right.low)
+    assert best.error == ShareInterval(0.4, 1.0 - best.right.high, 1.0 - best.right.low)
     again = BestAttack.of({"a": measured(0.4)}, tried=5)
     assert (again.error, again.level) == (best.error, best.level)
     assert again.to_json() == {"matcher": "a", "identification_error": best.error.to_json(), "matchers_tried": 5}

@@ -8,7 +8,7 @@ attacker. Names in no row, numbers of people only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ from entropie.data.known import KnownFile
 from entropie.data.reported import Reported
 from entropie.data.split import Split, knows
 from entropie.data.traces import Traces
+from entropie.document.assessment import Attacker, LookAlikes, TailGroup
+from entropie.document.base import plain
+from entropie.document.measured import Guess, MostExposed, ShareInterval
 from entropie.measures.best import level_among
-from entropie.measures.exposure import Tail, tail_of
-from entropie.measures.identification import GUESSES, GuessError, top_k_errors
-from entropie.measures.intervals import Interval, share_interval
-from entropie.measures.lookalikes import LookAlikes
+from entropie.measures.exposure import tail_of
+from entropie.measures.identification import GUESSES, top_k_errors
+from entropie.measures.intervals import share_interval
 from entropie.measures.projection import Ranks
 from entropie.request import Request, SplitRule
 
@@ -100,11 +102,11 @@ class Naming:
         return None if low is None or high is None else Ranks.of(low, high, people)
 
     @property
-    def reidentified(self) -> Interval:
+    def reidentified(self) -> ShareInterval:
         """Share of targets named rightly."""
         return _share(self.credit)
 
-    def within(self, guesses: Sequence[int], people: int) -> tuple[GuessError, ...]:
+    def within(self, guesses: Sequence[int], people: int) -> tuple[Guess, ...]:
         """Error within so many guesses; nothing where ranks are not known."""
         if self.rank_low is None or self.rank_high is None:
             return ()
@@ -124,16 +126,16 @@ class AttackerRow:
     knows: str
     people: int
     targets: int
-    reidentified: Interval
-    control: Interval | None
-    top_k: tuple[GuessError, ...]
-    tail: tuple[Tail, ...]
+    reidentified: ShareInterval
+    control: ShareInterval | None
+    top_k: tuple[Guess, ...]
+    tail: tuple[TailGroup, ...]
     failed: bool
     points: int | None = None
     time_resolution: str | None = None
     item_resolution: str | None = None
     matcher: str | None = None
-    unicity: Interval | None = None
+    unicity: ShareInterval | None = None
     look_alikes: LookAlikes | None = None
     in_scope: bool = True
     seconds: float = 0.0
@@ -182,42 +184,7 @@ class AttackerRow:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
-        return {
-            "attacker": self.attacker,
-            "knows": self.knows,
-            "points": self.points,
-            "time_resolution": self.time_resolution,
-            "item_resolution": self.item_resolution,
-            "matcher": self.matcher,
-            "people": self.people,
-            "targets": self.targets,
-            "reidentified": self.reidentified.to_json(),
-            "unicity": None if self.unicity is None else self.unicity.to_json(),
-            "control": None if self.control is None else self.control.to_json(),
-            "top_k": [{"k": guess.k, "error": guess.error} for guess in self.top_k],
-            "tail": [group.to_json() for group in self.tail],
-            "failed": self.failed,
-            "look_alikes": None if self.look_alikes is None else self.look_alikes.to_json(),
-            "in_scope": self.in_scope,
-            "seconds": round(self.seconds, 3),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class MostExposed:
-    """The people at the highest risk that an attacker can pick out without knowing the truth.
-
-    right   the share of them who are re-identified; the interval allows for the search over groups and attackers
-    """
-
-    attacker: str
-    share: float
-    people: int
-    right: Interval
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"attacker": self.attacker, "share": self.share, "people": self.people, "right": self.right.to_json()}
+        return plain(replace(self, seconds=round(self.seconds, 3)), Attacker)
 
 
 def judged(rows: Sequence[AttackerRow]) -> Sequence[AttackerRow]:
@@ -225,7 +192,7 @@ def judged(rows: Sequence[AttackerRow]) -> Sequence[AttackerRow]:
     return [row for row in rows if row.in_scope] or rows
 
 
-def strongest_row(rows: Sequence[AttackerRow]) -> tuple[AttackerRow, Interval]:
+def strongest_row(rows: Sequence[AttackerRow]) -> tuple[AttackerRow, ShareInterval]:
     """Who re-identifies most of those judged, with an interval that allows for the choice."""
     among = judged(rows)
     best = max(among, key=lambda row: row.reidentified.value)
@@ -236,18 +203,18 @@ def most_exposed(rows: Sequence[AttackerRow]) -> MostExposed:
     """The group of people, of any attacker judged, whose risk is surely highest: its lower end decides."""
     groups = [(row.attacker, group) for row in judged(rows) for group in row.tail]
     level = level_among(len(groups))
-    found = [
-        MostExposed(name, group.share, group.people, share_interval(group.reidentified.value, group.people, level))
+    exposed = [
+        MostExposed(group.share, group.people, share_interval(group.reidentified.value, group.people, level), name)
         for name, group in groups
     ]
-    return max(found, key=lambda group: (group.right.low, group.right.value, group.people))
+    return max(exposed, key=lambda group: (group.right.low, group.right.value, group.people))
 
 
 Runner = Callable[[Release, Request], Iterable[AttackerRow]]
 """What an attacker is: rows from a release, none where it does not apply. Pure: same release and request, same rows."""
 
 
-def worse_than_guessing(guesses: Sequence[GuessError], people: int, targets: int) -> bool:
+def worse_than_guessing(guesses: Sequence[Guess], people: int, targets: int) -> bool:
     """Whether the right person is among some number of names significantly less often than by guessing.
 
     One name is too few to tell: of n people guessing names one. Lists are not looked at beyond `LISTED` names, which
@@ -258,9 +225,9 @@ def worse_than_guessing(guesses: Sequence[GuessError], people: int, targets: int
     return any(share_interval(1.0 - one.error, targets, level).high < one.k / people for one in looked_at)
 
 
-def _share(credit: NDArray[np.float64]) -> Interval:
+def _share(credit: NDArray[np.float64]) -> ShareInterval:
     return share_interval(float(credit.mean()), credit.size)
 
 
-def _complement(error: Interval | None) -> Interval | None:
+def _complement(error: ShareInterval | None) -> ShareInterval | None:
     return None if error is None else error.complement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,6 +68,17 @@ class FeatureRows:
         """Copy the named rows in the order named."""
         offsets, places = ragged(self.offsets, rows)
         return FeatureRows(offsets, self.features[places], self.weights[places], self.feature_count)
+
+    @classmethod
+    def concat(cls, parts: Sequence[FeatureRows]) -> FeatureRows:
+        """Rows of several blocks over the same features, one after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        return cls(
+            np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+            np.concatenate([part.features for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            parts[0].feature_count,
+        )
 
     def with_weights(self, weights: NDArray[np.float64]) -> FeatureRows:
         """Return the same features with other weights."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import item_rows
 from entropie.data.traces import Traces
+from entropie.document.assessment import ItemSum
 from entropie.errors import InvalidInput
 
 SMALLEST_GROUP = 10
@@ -30,19 +31,6 @@ class IdentifyingItem:
     share_of_events: float
     bits: float  # its part of I(U;X)
     bits_per_event: float  # what one event at this item says about who did it
-
-
-@dataclass(frozen=True, slots=True)
-class ItemSum:
-    """Several items taken together."""
-
-    items: int
-    share_of_events: float
-    bits: float
-
-    def to_json(self) -> dict[str, float | int]:
-        """Plain values, keys as in assessment.json."""
-        return {"items": self.items, "share_of_events": self.share_of_events, "bits": self.bits}
 
 
 @dataclass(frozen=True, slots=True)

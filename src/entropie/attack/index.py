@@ -14,6 +14,7 @@ from entropie.errors import InvalidInput
 from entropie.kernels.attack_index import index_postings, index_rows, largest_row, length_ranks, row_scores
 from entropie.kernels.attack_records import Rows, TargetBlock, Unit, UserBlock
 from entropie.kernels.features import feature_totals
+from entropie.kernels.keyed import mixed
 
 TIE = 1e-9
 """Scores that agree to this are tied."""
@@ -187,13 +188,14 @@ class Targets:
         return head
 
     def _running_hash(self) -> NDArray[np.uint64]:
-        parts = _mixed(self.features.astype(np.uint64) ^ _mixed(self.weights.view(np.uint64)))
+        parts = mixed(self.features.astype(np.uint64) ^ mixed(self.weights.view(np.uint64)))
         running: NDArray[np.uint64] = np.concatenate((np.zeros(1, np.uint64), np.cumsum(parts)))
         return running
 
     def _size_hash(self) -> NDArray[np.uint64]:
         sizes = self.sizes if self.sizes.size else np.zeros(self.ids.size)
-        return _mixed(sizes.view(np.uint64) + np.uint64(1))
+        hashes: NDArray[np.uint64] = mixed(sizes.view(np.uint64) + np.uint64(1))
+        return hashes
 
 
 def genuine_scores(
@@ -330,10 +332,3 @@ def blocks(index: Index, targets: Targets, threads: int) -> Iterator[tuple[int, 
         end = max(begin + 1, int(np.searchsorted(work, before + piece, side="right")))
         yield begin, end
         begin = end
-
-
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatter 64-bit words: xor-shifts and odd multiplications, modulo 2^64."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

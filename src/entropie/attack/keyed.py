@@ -69,18 +69,25 @@ class KeyedRows:
         )
 
 
+class KeyNumbers:
+    """The keys that some target has, numbered rising."""
+
+    def __init__(self, targets: KeyedRows) -> None:
+        keys = np.sort(targets.keys)
+        numbered = keys[np.concatenate(([True], keys[1:] != keys[:-1]))] if keys.size else keys
+        if numbered.size > 2**32:
+            raise InvalidInput(f"A block of targets must have at most 2^32 features, got {numbered.size}.")
+        self._count, self._table = numbered.size, key_table(numbered)
+
+    def rows(self, keyed: KeyedRows) -> FeatureRows:
+        """Rows over the numbers; keys that no target has are left out."""
+        return FeatureRows(*number_rows(keyed.offsets, keyed.keys, keyed.weights, *self._table), self._count)
+
+
 def match_keys(users: KeyedRows, targets: KeyedRows) -> tuple[FeatureRows, FeatureRows]:
-    """Number the keys that some target has, rising; what no target has is left out of the users' rows."""
-    keys = np.sort(targets.keys)
-    numbered = keys[np.concatenate(([True], keys[1:] != keys[:-1]))] if keys.size else keys
-    if numbered.size > 2**32:
-        raise InvalidInput(f"A block of targets must have at most 2^32 features, got {numbered.size}.")
-    table = key_table(numbered)
-    matched = [
-        FeatureRows(*number_rows(rows.offsets, rows.keys, rows.weights, *table), numbered.size)
-        for rows in (users, targets)
-    ]
-    return matched[0], matched[1]
+    """Rows of users and targets over the keys that some target has."""
+    numbers = KeyNumbers(targets)
+    return numbers.rows(users), numbers.rows(targets)
 
 
 def check_codes(traces: Traces, item_codes: NDArray[np.uint32]) -> None:

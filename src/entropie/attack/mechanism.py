@@ -32,9 +32,9 @@ from entropie.kernels.attack_hash import (
     hash_pairs,
     hash_postings,
     hits_of_reports,
-    item_postings,
 )
 from entropie.kernels.attack_index import posted_scores
+from entropie.kernels.features import feature_postings
 
 _FLOOR = 1e-8
 _BLOCK_POSTINGS = 2**22
@@ -132,7 +132,10 @@ class _Book:
     @classmethod
     def of(cls, train: Traces, reports: HashedTargets) -> _Book:
         counts = item_rows(train)
-        postings = item_postings(counts.offsets, counts.features, counts.weights, train.domain_size)
+        starts, users, places = feature_postings(
+            counts.offsets, counts.features, train.domain_size, np.arange(train.users)
+        )
+        postings = ItemPostings(starts, users, counts.weights[places].astype(np.uint32))
         used = np.flatnonzero(np.diff(postings.starts)).astype(np.uint64)
         # hashing the items in use may be cheaper than enumerating preimages
         known = used if used.size < train.domain_size / reports.hash_size else used[:0]

@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from entropie.data.grid import MapGrid
 from entropie.data.traces import Traces, cut_runs
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.kernels.keyed import mixed
 
 TimeUnit = Literal["hour", "day", "week"]
 TIME_UNITS: dict[str, int] = {"hour": 3_600, "day": 86_400, "week": 604_800}
 """Length of each unit in seconds."""
 NOWHERE = -1
 """Label of an event without a category or without a place on the Earth: all of them become one item."""
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_MONDAY = 4 * 86_400  # the epoch was a Thursday
 
 
@@ -128,8 +130,8 @@ def thin(traces: Traces, probability: float, *, seed: int = 0, keys: ArrayLike |
         raise InvalidInput(f"Array `keys` must have one value per user, {traces.users}, got {own.size} instead.")
     users = user_of_each(traces)
     place = np.arange(traces.events) - traces.offsets[:-1][users]
-    start = _mixed(np.array([seed], np.uint64))
-    draws = _mixed(_mixed(own.astype(np.uint64) + start)[users] + place.astype(np.uint64))
+    start = mixed(np.array([seed], np.uint64) + _GOLDEN)
+    draws = mixed(mixed(own.astype(np.uint64) + start + _GOLDEN)[users] + place.astype(np.uint64) + _GOLDEN)
     # 53 bits are what a double holds exactly, so that 0 keeps nothing and 1 everything.
     return keep_events(traces, (draws >> np.uint64(11)) * 2.0**-53 < probability)
 
@@ -144,11 +146,3 @@ def keep_events(traces: Traces, kept: NDArray[np.bool_]) -> Traces:
 def user_of_each(traces: Traces) -> NDArray[np.int64]:
     """The user code of every event."""
     return np.repeat(np.arange(traces.users), np.diff(traces.offsets))
-
-
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit words so that neighbours share nothing: the finalizer of splitmix64."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

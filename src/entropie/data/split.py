@@ -90,11 +90,6 @@ def cut_date(cut: int) -> str:
     return str(np.datetime64(cut // DAY_SECONDS, "D"))
 
 
-def split_halves(traces: Traces) -> Split:
-    """Train on the first ceil(c/2) of a user's c events; the rest is the target."""
-    return split_traces(traces)
-
-
 def first_events(traces: Traces, count: int) -> Traces:
     """Keep the first events of every user, all of them where there are fewer."""
     if count < 1:
@@ -182,15 +177,20 @@ def untimed(rule: SplitRule) -> SplitRule:
     return replace(rule, rule="halves")
 
 
+def nobody_to_attack(users: int) -> InvalidInput:
+    """The error for people none of whom can be split."""
+    return InvalidInput(
+        f"None of {users} users has events both to learn from and to attack; two events per user are needed to split a "
+        "trace."
+    )
+
+
 def _aligned(train: Traces, target: Traces) -> Split:
     """Leave out users with nothing to learn from or nothing to attack."""
     users = np.flatnonzero((np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0))
     dropped = train.users - users.size
     if users.size == 0:
-        raise InvalidInput(
-            f"None of {train.users} users has events both to learn from and to attack; two events per user are "
-            "needed to split a trace."
-        )
+        raise nobody_to_attack(train.users)
     if dropped:
         same = train is target
         train = train.take(users)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -89,16 +88,6 @@ def cut_runs(traces: Traces, starts: NDArray[np.int64], lengths: NDArray[np.int6
         times = np.empty(offsets[-1], np.int64)
         copy_runs(traces.times, starts, offsets, times)
     return Traces(offsets, items, traces.domain_size, times)
-
-
-def traces_sha256(traces: Traces) -> str:
-    """Name the content, so that two runs can tell whether they saw the same events."""
-    digest = hashlib.sha256(f"traces/1 {traces.domain_size} {traces.times is not None}".encode())
-    digest.update(traces.offsets.astype("<i8", copy=False).data)
-    digest.update(traces.items.astype("<u4", copy=False).data)
-    if traces.times is not None:
-        digest.update(traces.times.astype("<i8", copy=False).data)
-    return digest.hexdigest()
 
 
 def _check_array(name: str, array: NDArray[np.generic], dtype: type[np.generic]) -> None:

@@ -174,7 +174,12 @@ class Projection(Part, frozen=True):
     reidentified: Annotated[ShareInterval | None, Meta(description="null where it cannot be told.")]
     fit: ProjectionFit | None
     reason: Annotated[str | None, Meta(description="Why nothing is projected.")]
-    judged: Annotated[bool, Meta(description="Whether the verdict rests on it.")]
+    judged: Annotated[bool, Meta(description="Whether the verdict rests on it.")] = False
+
+    @property
+    def most(self) -> float:
+        """The upper end; above every share where it cannot be told."""
+        return 2.0 if self.reidentified is None else self.reidentified.high
 
 
 class Item(Part, frozen=True):

@@ -162,6 +162,11 @@ def json_text(document: dict[str, Any]) -> str:
         raise InvalidInput("The document holds NaN or an infinite number, which JSON cannot; write null.") from None
 
 
+def plain(value: object, kind: type[Part]) -> dict[str, Any]:
+    """What a part of this type says of a value that has attributes of the same names."""
+    return msgspec.convert(value, kind, from_attributes=True).to_json()
+
+
 def schema_of(*kinds: Any) -> dict[str, Any]:
     """The JSON Schema of a document's type, or of one that is any of several types."""
     found, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")

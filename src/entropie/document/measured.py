@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from msgspec import Meta, field
 
 from entropie.document.base import AtLeastOne, Count, Part, Share, Size
 
 
-class ShareInterval(Part, frozen=True):
+class Interval(Part, frozen=True):
+    """An estimate and the ends of its 95 % interval, in the unit of the name it is stored under."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def complement(self) -> Self:
+        """Risk from error, or error from risk: one minus it, the ends changed over."""
+        return type(self)(1.0 - self.value, 1.0 - self.high, 1.0 - self.low)
+
+
+class ShareInterval(Interval, frozen=True):
     """A share from 0 to 1 and the ends of its 95 % interval."""
 
     value: Share
@@ -20,30 +33,18 @@ class ShareInterval(Part, frozen=True):
         if self.low > self.high:
             raise ValueError("the ends of an interval are the wrong way round")
 
-    @property
-    def complement(self) -> ShareInterval:
-        """Risk from error, or error from risk: one minus it, the ends changed over."""
-        return ShareInterval(1.0 - self.value, 1.0 - self.high, 1.0 - self.low)
-
     def times(self, factor: float) -> ShareInterval:
         """Value and ends times a factor from 0 to 1."""
         return ShareInterval(self.value * factor, self.low * factor, self.high * factor)
 
 
-class BitsInterval(Part, frozen=True):
+class BitsInterval(Interval, frozen=True):
     """An amount of information in bits and the ends of its 95 % interval."""
 
-    value: float
-    low: float
-    high: float
 
-
-class ScoreBits(Part, frozen=True):
+class ScoreBits(Interval, frozen=True):
     """Bits that scores carry about who a person is, in an unlimited population, with its 95 % interval."""
 
-    value: float
-    low: float
-    high: float
     resolvable: Annotated[float, Meta(description="The most these data can show; a greater value is a lower bound.")]
     unmatched_genuine_share: Annotated[
         Share,
@@ -64,12 +65,9 @@ class ScoreBits(Part, frozen=True):
         return BitsInterval(*(min(end, self.resolvable) for end in (self.value, self.low, self.high)))
 
 
-class EqualErrorRate(Part, frozen=True):
+class EqualErrorRate(ShareInterval, frozen=True):
     """The error rate of a threshold that accepts strangers as often as it rejects people."""
 
-    value: Share
-    low: Share
-    high: Share
     far: Share
     frr: Share
     interpolated: Share

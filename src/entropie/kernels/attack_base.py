@@ -14,33 +14,32 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_law import slot_of
 from entropie.kernels.attack_records import TargetBlock, inner
-
-__all__ = ["Base", "Bases", "base_at", "common_path", "new_bases", "offer", "posting_parts", "size_parts", "take_step"]
 
 
 class Bases(NamedTuple):
     """A path: at depth d, user u has the score values[classes[d, u]]."""
 
-    values: NDArray[np.int64]  # of the classes of all depths
-    known: NDArray[np.int64]  # classes that there are at each depth
-    classes: NDArray[np.uint32]  # depth x user
-    counts: NDArray[np.int64]  # depth x class: users in it
-    orders: NDArray[np.int64]  # depth x place: the classes by value
-    leaders: NDArray[np.int64]  # depth x place: some of the best users, best first
+    values: Ints  # of the classes of all depths
+    known: Ints  # classes that there are at each depth
+    classes: Codes  # depth x user
+    counts: Ints  # depth x class: users in it
+    orders: Ints  # depth x place: the classes by value
+    leaders: Ints  # depth x place: some of the best users, best first
 
 
 class Base(NamedTuple):
     """What targets at the end of a path have in common."""
 
-    values: NDArray[np.int64]
-    classes: NDArray[np.uint32]  # of the users
-    counts: NDArray[np.int64]
-    leaders: NDArray[np.int64]
-    ladder: NDArray[np.int64]  # the values that users have, ascending
-    above: NDArray[np.int64]  # users who reach each of them or more, with 0 at the end
-    removed: NDArray[np.int64]  # class: users reached otherwise, over all targets; written to
+    values: Ints
+    classes: Codes  # of the users
+    counts: Ints
+    leaders: Ints
+    ladder: Ints  # the values that users have, ascending
+    above: Ints  # users who reach each of them or more, with 0 at the end
+    removed: Ints  # class: users reached otherwise, over all targets; written to
 
 
 @inner
@@ -78,14 +77,14 @@ def common_path(targets: TargetBlock, one: int, other: int) -> int:
 
 
 @inner
-def size_parts(size: float, penalty: NDArray[np.float64], scale: float, parts: NDArray[np.int64]) -> None:
+def size_parts(size: float, penalty: Floats, scale: float, parts: Ints) -> None:
     """What the rank-one term adds to every user's score."""
     for user in range(penalty.shape[0]):
         parts[user] = -np.int64(np.rint(size * penalty[user] * scale))
 
 
 @inner
-def posting_parts(fixed: NDArray[np.int64], weight: float, parts: NDArray[np.int64]) -> None:
+def posting_parts(fixed: Ints, weight: float, parts: Ints) -> None:
     """What a feature adds to the scores of the users in its posting."""
     whole = np.int64(weight)
     exact = np.float64(whole) == weight
@@ -94,7 +93,7 @@ def posting_parts(fixed: NDArray[np.int64], weight: float, parts: NDArray[np.int
 
 
 @inner
-def take_step(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[np.int64]) -> Bases:
+def take_step(bases: Bases, depth: int, movers: Codes, parts: Ints) -> Bases:
     """Go from `depth` one deeper: copy its classes, move the movers by their parts, and put all in order.
 
     Returns the bases, which may have grown.
@@ -128,13 +127,7 @@ def _copy(source: NDArray[np.integer], copy: NDArray[np.integer], size: int) -> 
 
 @inner
 def _move_users(
-    bases: Bases,
-    depth: int,
-    movers: NDArray[np.uint32],
-    parts: NDArray[np.int64],
-    begin: int,
-    slots: NDArray[np.int64],
-    last: int,
+    bases: Bases, depth: int, movers: Codes, parts: Ints, begin: int, slots: Ints, last: int
 ) -> tuple[int, int]:
     """Move users begin.. to new classes, numbered from known[depth] up to below `last`; next user and next number.
 
@@ -185,7 +178,7 @@ def _with_room(bases: Bases) -> Bases:
 
 
 @inner
-def _more_slots(slots: NDArray[np.int64], values: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
+def _more_slots(slots: Ints, values: Ints, first: int, last: int) -> Ints:
     """Enter classes first..last-1 by their values into four times as many slots."""
     slots = np.full(4 * slots.shape[0], -1, np.int64)
     mask = slots.shape[0] - 1
@@ -198,9 +191,7 @@ def _more_slots(slots: NDArray[np.int64], values: NDArray[np.int64], first: int,
 
 
 @inner
-def _merge_order(
-    values: NDArray[np.int64], before: NDArray[np.int64], first: int, last: int, after: NDArray[np.int64]
-) -> None:
+def _merge_order(values: Ints, before: Ints, first: int, last: int, after: Ints) -> None:
     """Put the classes below `last` in order of value, given those below `first` in order."""
     fresh = np.argsort(values[first:last], kind="mergesort")
     old = 0
@@ -215,9 +206,7 @@ def _merge_order(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def offer(
-    best_scores: NDArray[np.int64], best_users: NDArray[np.int64], filled: int, score: int, user: np.int64
-) -> int:
+def offer(best_scores: Ints, best_users: Ints, filled: int, score: int, user: np.int64) -> int:
     """Insert a user among the best, higher scores first and equal scores by number; returns how many there are."""
     size = best_scores.shape[0]
     if filled == size:
@@ -239,7 +228,7 @@ def offer(
 
 
 @inner
-def _lead(bases: Bases, depth: int, movers: NDArray[np.uint32], parts: NDArray[np.int64]) -> None:
+def _lead(bases: Bases, depth: int, movers: Codes, parts: Ints) -> None:
     """Find the users who lead after a step, from those who led before it and those who moved.
 
     Nobody who neither led nor moved can lead now, unless some users moved down: then all are looked at.

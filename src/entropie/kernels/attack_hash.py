@@ -7,29 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Floats, Ints, Words
 from entropie.kernels.attack_records import inner
 from entropie.kernels.modular import hash_value, preimages
-
-__all__ = [
-    "Gain",
-    "HashFamily",
-    "HashReports",
-    "ItemPostings",
-    "hash_pairs",
-    "hash_postings",
-    "hits_of_reports",
-    "item_postings",
-]
 
 
 class HashReports(NamedTuple):
     """Reports (a, b, y), one a row."""
 
-    a: NDArray[np.uint64]
-    b: NDArray[np.uint64]
-    y: NDArray[np.uint64]
+    a: Words
+    b: Words
+    y: Words
 
 
 class HashFamily(NamedTuple):
@@ -38,50 +27,28 @@ class HashFamily(NamedTuple):
     prime: np.uint64
     hash_size: np.uint64
     inverse: np.uint64  # of the hash size modulo the prime
-    known: NDArray[np.uint64]
+    known: Words
     domain_size: int
 
 
 class ItemPostings(NamedTuple):
     """Who has an item and how often: users[starts[x]:starts[x + 1]], times likewise."""
 
-    starts: NDArray[np.int64]
-    users: NDArray[np.uint32]
-    times: NDArray[np.uint32]
+    starts: Ints
+    users: Codes
+    times: Codes
 
 
 class Gain(NamedTuple):
     """How much a share of matching events says."""
 
-    totals: NDArray[np.float64]  # events of each user
+    totals: Floats  # events of each user
     odds: float  # theta g/(1 - theta), infinite without lies
     floor: float
 
 
-@njit(nogil=True, cache=True)
-def item_postings(
-    offsets: NDArray[np.int64], features: NDArray[np.uint32], counts: NDArray[np.float64], domain_size: int
-) -> ItemPostings:
-    """Turn user rows into one posting per item: who has it and how often."""
-    starts = np.zeros(domain_size + 1, np.int64)
-    for feature in features:
-        starts[np.int64(feature) + 1] += 1
-    for item in range(domain_size):
-        starts[item + 1] += starts[item]
-    cursor = starts[:-1].copy()
-    users = np.empty(features.shape[0], np.uint32)
-    times = np.empty(features.shape[0], np.uint32)
-    for row in range(offsets.shape[0] - 1):
-        for place in range(offsets[row], offsets[row + 1]):
-            item = features[place]
-            users[cursor[item]] = row
-            times[cursor[item]] = np.uint32(counts[place])
-            cursor[item] += 1
-    return ItemPostings(starts, users, times)
-
-
 @inner
-def _hits(reports: HashReports, report: int, family: HashFamily, room: NDArray[np.uint64]) -> int:
+def _hits(reports: HashReports, report: int, family: HashFamily, room: Words) -> int:
     """Write the items with h(x) = y into `room`: by enumeration, or by hashing the known items if they are fewer."""
     a, b, y, known = reports.a[report], reports.b[report], reports.y[report], family.known
     if known.shape[0] == 0:
@@ -98,7 +65,7 @@ def _hits(reports: HashReports, report: int, family: HashFamily, room: NDArray[n
 
 
 @inner
-def _room_for(family: HashFamily) -> NDArray[np.uint64]:
+def _room_for(family: HashFamily) -> Words:
     return np.empty(family.known.shape[0] if family.known.shape[0] > 0 else family.domain_size, np.uint64)
 
 
@@ -113,7 +80,7 @@ def _gain(share: float, odds: float, floor: float) -> float:
 @njit(nogil=True, cache=True)
 def hash_postings(
     reports: HashReports, family: HashFamily, items: ItemPostings, gain: Gain, scale: float
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
+) -> tuple[Ints, Codes, Ints]:
     """Gather, for every report, the users with items that hash to y, weighed in units of 1/scale.
 
     With Pi the share of such events in the user's training, the weight is ln(1 + odds Pi), odds = theta g/(1-theta), or
@@ -155,9 +122,7 @@ def hash_postings(
 
 
 @njit(nogil=True, cache=True)
-def hits_of_reports(
-    reports: HashReports, family: HashFamily, item_starts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+def hits_of_reports(reports: HashReports, family: HashFamily, item_starts: Ints) -> tuple[Ints, Codes]:
     """List, report by report, the items that hash to y and that somebody has."""
     count = reports.a.shape[0]
     room = _room_for(family)
@@ -180,7 +145,7 @@ def hits_of_reports(
 
 
 @inner
-def _longest_posting(hits: NDArray[np.uint32], item_starts: NDArray[np.int64]) -> np.int64:
+def _longest_posting(hits: Codes, item_starts: Ints) -> np.int64:
     """The item among the hits that most users have, the first of equals; -1 without hits."""
     longest = np.int64(-1)
     for place in range(hits.shape[0]):
@@ -191,9 +156,7 @@ def _longest_posting(hits: NDArray[np.uint32], item_starts: NDArray[np.int64]) -
 
 
 @njit(nogil=True, cache=True)
-def hash_pairs(
-    starts: NDArray[np.int64], hits: NDArray[np.uint32], items: ItemPostings, gain: Gain
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
+def hash_pairs(starts: Ints, hits: Codes, items: ItemPostings, gain: Gain) -> tuple[Ints, Codes, Floats]:
     """Correct, report by report, the users with several of its items: gain of the sum minus sum of the gains.
 
     The items of report r are hits[starts[r]:starts[r + 1]]. All but the longest of their postings are read; in the

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Flags, Floats, Ints
 from entropie.kernels.attack_records import Rows
-
-__all__ = ["index_postings", "index_rows", "largest_row", "length_ranks", "posted_scores", "row_scores"]
 
 _FINE = 2.0**16
 
 
 @njit(nogil=True, cache=True)
-def length_ranks(
-    lengths: NDArray[np.int64], wanted: NDArray[np.bool_], longest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def length_ranks(lengths: Ints, wanted: Flags, longest: int) -> tuple[Ints, Ints]:
     """Number the wanted features by falling posting length (equal lengths by code); -1 for the others."""
     starts = np.zeros(longest + 2, np.int64)
     for feature in range(lengths.shape[0]):
@@ -40,13 +36,8 @@ def length_ranks(
 
 @njit(nogil=True, cache=True)
 def index_postings(
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    weights: NDArray[np.float64],
-    ranks: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    scale: float,
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    offsets: Ints, features: Codes, weights: Floats, ranks: Ints, starts: Ints, scale: float
+) -> tuple[Codes, Ints]:
     """Turn user rows into postings, users ascending in each, weights as whole multiples of 1/scale."""
     users = np.empty(starts[-1], np.uint32)
     fixed = np.empty(starts[-1], np.int64)
@@ -62,12 +53,7 @@ def index_postings(
 
 
 @njit(nogil=True, cache=True)
-def index_rows(
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    weights: NDArray[np.float64],
-    ranks: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
+def index_rows(offsets: Ints, features: Codes, weights: Floats, ranks: Ints) -> tuple[Ints, Codes, Floats]:
     """Rewrite target rows in the index's numbers, longest posting first; features nobody has are dropped."""
     rows = offsets.shape[0] - 1
     out_offsets = np.zeros(rows + 1, np.int64)
@@ -93,7 +79,7 @@ def index_rows(
 
 
 @njit(nogil=True, cache=True)
-def largest_row(offsets: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+def largest_row(offsets: Ints, weights: Floats) -> float:
     """Bound the largest sum of magnitudes of a row; each is rounded up to 2^-16, so that no order changes the sum."""
     largest = 0.0
     for row in range(offsets.shape[0] - 1):
@@ -114,7 +100,7 @@ def _part(weight: float, fixed: np.int64) -> np.int64:
 
 
 @njit(nogil=True, cache=True)
-def _in_order(rows: Rows, row: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+def _in_order(rows: Rows, row: int) -> tuple[Codes, Floats]:
     """Give a row with its features ascending: as it is, or sorted."""
     low, high = rows.offsets[row], rows.offsets[row + 1]
     features, weights = rows.features[low:high], rows.weights[low:high]
@@ -126,14 +112,7 @@ def _in_order(rows: Rows, row: int) -> tuple[NDArray[np.uint32], NDArray[np.floa
 
 
 @njit(nogil=True, cache=True)
-def row_scores(
-    users: Rows,
-    targets: Rows,
-    owners: NDArray[np.int64],
-    penalty: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    scale: float,
-) -> NDArray[np.int64]:
+def row_scores(users: Rows, targets: Rows, owners: Ints, penalty: Floats, sizes: Floats, scale: float) -> Ints:
     """Score row owners[j] of the users for row j of the targets in units of 1/scale, rounded as the scorer rounds.
 
     The features of a row may stand in any order; rows that ascend need no sorting.
@@ -159,14 +138,8 @@ def row_scores(
 
 @njit(nogil=True, cache=True)
 def posted_scores(
-    starts: NDArray[np.int64],
-    users: NDArray[np.uint32],
-    fixed: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    weights: NDArray[np.float64],
-    own: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    starts: Ints, users: Codes, fixed: Ints, offsets: Ints, features: Codes, weights: Floats, own: Ints
+) -> Ints:
     """Score user own[j] for target j from the postings, where there are no user rows; a posting may be in any order."""
     scores = np.zeros(offsets.shape[0] - 1, np.int64)
     for target in range(scores.shape[0]):

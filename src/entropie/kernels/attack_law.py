@@ -13,24 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Ints
 from entropie.kernels.attack_records import CountedLaw, inner
-
-__all__ = [
-    "EMPTY",
-    "Tally",
-    "cluster_keys",
-    "count_all",
-    "count_rest",
-    "count_scores",
-    "law_of",
-    "levels_up",
-    "needs_room",
-    "new_tally",
-    "slot_of",
-    "sum_sorted",
-]
 
 EMPTY = -(2**63)
 """No key, no score: sums stay within 2^62 by the choice of q."""
@@ -41,10 +26,10 @@ _GOLDEN = np.int64(0x9E3779B97F4A7C15 - 2**64)
 class Tally(NamedTuple):
     """Counts in the making. The arrays are written to; the table is replaced when it is full."""
 
-    table: NDArray[np.int64]  # rows of (key, count), a power of two of them
-    state: NDArray[np.int64]  # keys in the table, level, most keys before the table needs room
-    atoms: NDArray[np.int64]  # table of (key, position) of the atoms
-    atom_counts: NDArray[np.int64]
+    table: Ints  # rows of (key, count), a power of two of them
+    state: Ints  # keys in the table, level, most keys before the table needs room
+    atoms: Ints  # table of (key, position) of the atoms
+    atom_counts: Ints
     max_keys: int
     shift: int  # bits of a score below its key
 
@@ -56,7 +41,7 @@ def slot_of(key: int, mask: int) -> int:
 
 
 @inner
-def _empty_table(rows: int) -> NDArray[np.int64]:
+def _empty_table(rows: int) -> Ints:
     """Make a table of (key, count) with no key in it; rows are a power of two."""
     table = np.zeros((rows, 2), np.int64)
     table[:, 0] = EMPTY
@@ -64,7 +49,7 @@ def _empty_table(rows: int) -> NDArray[np.int64]:
 
 
 @inner
-def _add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count: int) -> None:
+def _add_key(table: Ints, state: Ints, key: int, count: int) -> None:
     """Count a key."""
     mask = table.shape[0] - 1
     slot = slot_of(key, mask)
@@ -78,7 +63,7 @@ def _add_key(table: NDArray[np.int64], state: NDArray[np.int64], key: int, count
 
 
 @inner
-def _atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+def _atom_table(atoms: Ints) -> Ints:
     """Make the table key -> position of the atoms, small enough to stay in the nearest cache."""
     rows = 2
     while rows < 4 * atoms.shape[0]:
@@ -94,14 +79,14 @@ def _atom_table(atoms: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @inner
-def new_tally(atoms: NDArray[np.int64], max_keys: int, shift: int, level: int) -> Tally:
+def new_tally(atoms: Ints, max_keys: int, shift: int, level: int) -> Tally:
     """Begin to count at `level`, with these atoms apart."""
     state = np.array([0, level, min(512, 2 * max_keys)])
     return Tally(_empty_table(1024), state, _atom_table(atoms), np.zeros(atoms.shape[0], np.int64), max_keys, shift)
 
 
 @njit(nogil=True, cache=True)
-def levels_up(keys: NDArray[np.int64], max_keys: int) -> int:
+def levels_up(keys: Ints, max_keys: int) -> int:
     """Count the levels that the sorted distinct keys must go up until at most `max_keys` are left.
 
     Neighbours fall together at the level above their highest different bit, so one pass tells it for every level.
@@ -125,9 +110,7 @@ def levels_up(keys: NDArray[np.int64], max_keys: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def sum_sorted(
-    keys: NDArray[np.int64], counts: NDArray[np.int64], up: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sum_sorted(keys: Ints, counts: Ints, up: int) -> tuple[Ints, Ints]:
     """Sum the counts of sorted keys that are equal `up` levels higher."""
     out_keys = np.empty(keys.shape[0], np.int64)
     out_counts = np.empty(keys.shape[0], np.int64)
@@ -197,7 +180,7 @@ def _make_room(tally: Tally) -> Tally:
 
 
 @inner
-def count_scores(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], begin: int, end: int) -> int:
+def count_scores(tally: Tally, scores: Ints, counts: Ints, begin: int, end: int) -> int:
     """Count scores begin..end-1; `counts` is one for all or one for each.
 
     Stops where the table needs room (see `count_rest`); returns the place of the next score. (A loop that replaced
@@ -237,20 +220,20 @@ def count_scores(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int
 
 
 @inner
-def count_all(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], end: int) -> Tally:
+def count_all(tally: Tally, scores: Ints, counts: Ints, end: int) -> Tally:
     """Count scores 0..end-1, making room wherever it is needed."""
     place = count_scores(tally, scores, counts, 0, end)
     return count_rest(tally, scores, counts, place, end) if needs_room(tally.state) else tally
 
 
 @inner
-def needs_room(state: NDArray[np.int64]) -> bool:
+def needs_room(state: Ints) -> bool:
     """Tell from a tally's state whether its table is full."""
     return bool(state[0] > state[2])
 
 
 @inner
-def count_rest(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64], begin: int, end: int) -> Tally:
+def count_rest(tally: Tally, scores: Ints, counts: Ints, begin: int, end: int) -> Tally:
     """Make room, then count scores begin..end-1, making more wherever it is needed."""
     place = begin
     while needs_room(tally.state):
@@ -260,7 +243,7 @@ def count_rest(tally: Tally, scores: NDArray[np.int64], counts: NDArray[np.int64
 
 
 @njit(nogil=True, cache=True)
-def cluster_keys(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def cluster_keys(keys: Ints, width: int) -> Ints:
     """Replace each of the sorted keys by the first of its group; a group spans at most `width`."""
     first = np.empty_like(keys)
     for place in range(keys.shape[0]):

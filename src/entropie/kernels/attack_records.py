@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar, cast
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-__all__ = ["CountedLaw", "Rows", "Standings", "TargetBlock", "Unit", "UserBlock", "inner"]
+from entropie.kernels.arrays import Codes, Floats, Ints
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -25,31 +23,31 @@ def inner(function: Function) -> Function:
 class Rows(NamedTuple):
     """Feature rows: row r has the features offsets[r]..offsets[r + 1] - 1 with their weights."""
 
-    offsets: NDArray[np.int64]
-    features: NDArray[np.uint32]
-    weights: NDArray[np.float64]
+    offsets: Ints
+    features: Codes
+    weights: Floats
 
 
 class UserBlock(NamedTuple):
     """Users as postings: users[starts[f]:starts[f + 1]] have feature f with the weights `fixed`, in units."""
 
-    starts: NDArray[np.int64]
-    users: NDArray[np.uint32]
-    fixed: NDArray[np.int64]
-    penalty: NDArray[np.float64]  # of the rank-one term, per user; empty without it
+    starts: Ints
+    users: Codes
+    fixed: Ints
+    penalty: Floats  # of the rank-one term, per user; empty without it
     user_count: int
 
 
 class TargetBlock(NamedTuple):
     """Target rows; the first heads[r] features of row r are its head."""
 
-    offsets: NDArray[np.int64]
-    features: NDArray[np.uint32]
-    weights: NDArray[np.float64]
-    heads: NDArray[np.int64]
-    sizes: NDArray[np.float64]  # of the rank-one term, per target; empty without it
-    own: NDArray[np.int64]  # place of the genuine user in the block of users, -1 where it is in another
-    genuine: NDArray[np.int64]  # score of the genuine user, in units
+    offsets: Ints
+    features: Codes
+    weights: Floats
+    heads: Ints
+    sizes: Floats  # of the rank-one term, per target; empty without it
+    own: Ints  # place of the genuine user in the block of users, -1 where it is in another
+    genuine: Ints  # score of the genuine user, in units
 
 
 class Unit(NamedTuple):
@@ -63,19 +61,19 @@ class Unit(NamedTuple):
 class Standings(NamedTuple):
     """What is known of each target; scores within the tolerance of the best are runs cut by near_offsets."""
 
-    better: NDArray[np.int64]  # users better than the genuine score
-    tied: NDArray[np.int64]  # users tied with it, the genuine one included if it is here
-    near_offsets: NDArray[np.int64]
-    near_scores: NDArray[np.int64]  # falling
-    near_counts: NDArray[np.int64]  # users who have each
-    best_users: NDArray[np.uint32]
-    best_scores: NDArray[np.int64]
+    better: Ints  # users better than the genuine score
+    tied: Ints  # users tied with it, the genuine one included if it is here
+    near_offsets: Ints
+    near_scores: Ints  # falling
+    near_counts: Ints  # users who have each
+    best_users: Codes
+    best_scores: Ints
 
 
 class CountedLaw(NamedTuple):
     """The distribution of impostor scores: counts of the atoms, then sorted keys at `level` with counts."""
 
-    atom_counts: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    atom_counts: Ints
+    keys: Ints
+    counts: Ints
     level: int

@@ -6,16 +6,14 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_law import count_all, law_of, new_tally
 from entropie.kernels.attack_records import CountedLaw, Standings, Unit, UserBlock, inner
 
-__all__ = ["information_nats", "score_single"]
-
 
 @inner
-def _by_feature(asked: NDArray[np.int64], features: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _by_feature(asked: Ints, features: int) -> tuple[Ints, Ints]:
     """Group targets by the feature asked: those with feature f are targets[starts[f]:starts[f + 1]]."""
     starts = np.zeros(features + 1, np.int64)
     for target in range(asked.shape[0]):
@@ -33,14 +31,7 @@ def _by_feature(asked: NDArray[np.int64], features: int) -> tuple[NDArray[np.int
 
 
 @inner
-def _note_near(
-    ladder: NDArray[np.int64],
-    users: int,
-    tolerance: int,
-    scores: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rungs: int,
-) -> int:
+def _note_near(ladder: Ints, users: int, tolerance: int, scores: Ints, counts: Ints, rungs: int) -> int:
     """Write the distinct scores near the best and their counts from place `rungs` on; returns the next place.
 
     `ladder` are the falling scores of a feature's holders, negated.
@@ -60,7 +51,7 @@ def _note_near(
 
 
 @inner
-def _best_of_posting(holders: NDArray[np.uint32], ranking: NDArray[np.int64], candidates: int) -> NDArray[np.uint32]:
+def _best_of_posting(holders: Codes, ranking: Ints, candidates: int) -> Codes:
     """The best holders of a feature, then the first users that lack it."""
     best = np.empty(candidates, np.uint32)
     filled = min(candidates, holders.shape[0])
@@ -80,14 +71,8 @@ def _best_of_posting(holders: NDArray[np.uint32], ranking: NDArray[np.int64], ca
 
 @njit(nogil=True, cache=True)
 def score_single(
-    users: UserBlock,
-    asked: NDArray[np.int64],
-    genuine: NDArray[np.int64],
-    unit: Unit,
-    candidates: int,
-    atoms: NDArray[np.int64],
-    max_keys: int,
-) -> tuple[Standings, NDArray[np.int64], CountedLaw]:
+    users: UserBlock, asked: Ints, genuine: Ints, unit: Unit, candidates: int, atoms: Ints, max_keys: int
+) -> tuple[Standings, Ints, CountedLaw]:
     """Score every user for targets of one feature: asked[j] is that of user j's target, -1 where nobody has it.
 
     Weights are positive, so users who have the feature stand before all others. Returns what `score_targets` does, but
@@ -163,13 +148,7 @@ def _psi(a: float) -> float:
 
 
 @njit(nogil=True, cache=True)
-def information_nats(
-    offsets: NDArray[np.int64],
-    features: NDArray[np.uint32],
-    shares: NDArray[np.float64],
-    domain_size: int,
-    theta: float,
-) -> float:
+def information_nats(offsets: Ints, features: Codes, shares: Floats, domain_size: int, theta: float) -> float:
     """I(U;Y) of uniform users with q_i(y) = theta pi_i(y) + (1 - theta)/k, from the non-zero pi alone.
 
     I = sum over y of qbar(y)/n sum over i of psi(q_i(y)/qbar(y) - 1): all terms are positive, nothing cancels.

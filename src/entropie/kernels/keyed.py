@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-__all__ = [
-    "key_table",
-    "markov_target_keys",
-    "markov_user_keys",
-    "mixed",
-    "number_rows",
-    "permuted_places",
-    "trace_hashes",
-]
+from entropie.kernels.arrays import Codes, Floats, Ints, Words
 
 _U1 = np.uint64(1)
 _U2 = np.uint64(2)
@@ -32,17 +24,15 @@ _SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 
 
 @njit(nogil=True, cache=True)
-def mixed(word: np.uint64) -> np.uint64:
-    """Scatter a 64-bit word: xor-shifts and odd multiplications, modulo 2^64."""
+def mixed(word: Any) -> Any:
+    """Scatter 64-bit words, one or many: xor-shifts and odd multiplications, modulo 2^64 (splitmix64's finalizer)."""
     word = (word ^ (word >> _U30)) * _MULTIPLIER
     word = (word ^ (word >> _U27)) * _SECOND_MULTIPLIER
     return word ^ (word >> _U31)
 
 
 @njit(nogil=True, cache=True)
-def markov_user_keys(
-    offsets: NDArray[np.int64], items: NDArray[np.uint32], floor: float
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.float64]]:
+def markov_user_keys(offsets: Ints, items: Codes, floor: float) -> tuple[Ints, Words, Floats]:
     """Weigh all of every user's transitions by ln Lambda - ln d and items (as first items) by ln pi - ln d.
 
     Keys: (a << 32) | b for a -> b, then (0xFFFFFFFF << 32) | x for x; they ascend within a row.
@@ -91,9 +81,7 @@ def markov_user_keys(
 
 
 @njit(nogil=True, cache=True)
-def markov_target_keys(
-    offsets: NDArray[np.int64], items: NDArray[np.uint32]
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.float64]]:
+def markov_target_keys(offsets: Ints, items: Codes) -> tuple[Ints, Words, Floats]:
     """Count every target's transitions and its first item, under the same keys."""
     rows = offsets.shape[0] - 1
     out_offsets = np.zeros(rows + 1, np.int64)
@@ -123,17 +111,17 @@ def markov_target_keys(
 
 
 @njit(nogil=True, cache=True)
-def _slot_of(slots: NDArray[np.uint64], key: np.uint64) -> np.uint64:
+def _slot_of(slots: Words, key: np.uint64) -> np.uint64:
     """Find the slot that holds the key, or the empty one where it belongs."""
     last = np.uint64(slots.shape[0] - 1)
-    slot = mixed(key) & last
+    slot: np.uint64 = mixed(key) & last
     while slots[slot] != key and slots[slot] != _EMPTY:
         slot = (slot + _U1) & last
     return slot
 
 
 @njit(nogil=True, cache=True)
-def key_table(numbered: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+def key_table(numbered: Words) -> tuple[Words, Codes]:
     """Enter distinct keys below 2^64 - 1 into a table of at least twice as many slots: the key and its number."""
     size = 16
     while size < 2 * numbered.shape[0]:
@@ -149,12 +137,8 @@ def key_table(numbered: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
 
 @njit(nogil=True, cache=True)
 def number_rows(
-    offsets: NDArray[np.int64],
-    keys: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-    slots: NDArray[np.uint64],
-    numbers: NDArray[np.uint32],
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
+    offsets: Ints, keys: Words, weights: Floats, slots: Words, numbers: Codes
+) -> tuple[Ints, Codes, Floats]:
     """Replace keys by their numbers; those that are not in the table are left out."""
     out_offsets = np.zeros_like(offsets)
     features = np.empty(keys.shape[0], np.uint32)
@@ -172,9 +156,7 @@ def number_rows(
 
 
 @njit(nogil=True, cache=True)
-def permuted_places(
-    places: NDArray[np.int64], size: int, half_bits: int, round_keys: NDArray[np.uint64]
-) -> NDArray[np.int64]:
+def permuted_places(places: Ints, size: int, half_bits: int, round_keys: Words) -> Ints:
     """Evaluate a permutation of 0..size-1 at the places: a balanced Feistel network on 2 half_bits bits.
 
     A value beyond size - 1 is permuted again until it falls below: so the rest is a permutation of its own.
@@ -198,9 +180,7 @@ def permuted_places(
 
 
 @njit(nogil=True, cache=True)
-def trace_hashes(
-    offsets: NDArray[np.int64], items: NDArray[np.uint32], kinds: NDArray[np.uint64], factor: np.uint64
-) -> NDArray[np.uint64]:
+def trace_hashes(offsets: Ints, items: Codes, kinds: Words, factor: np.uint64) -> Words:
     """Hash each trace by the kinds of its items, one after the other."""
     hashes = np.zeros(offsets.shape[0] - 1, np.uint64)
     for row in range(hashes.shape[0]):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Floats, Ints, Words
 from entropie.kernels.points import first_at_least
-
-__all__ = ["score_points"]
 
 _TIE = 1e-9
 _LOW = np.uint64(0xFFFFFFFF)
@@ -16,15 +14,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 @njit(nogil=True, cache=True)
 def score_points(
-    starts: NDArray[np.int64],
-    posted: NDArray[np.uint64],
-    people: int,
-    owners: NDArray[np.int64],
-    query_offsets: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    since: NDArray[np.int64],
-    until: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    starts: Ints, posted: Words, people: int, owners: Ints, query_offsets: Ints, items: Codes, since: Ints, until: Ints
+) -> Floats:
     """Score the people who share a point of a query; per query: own score, best, second, tied for best, better than
     the owner, level with the owner (who is counted), deviation.
 

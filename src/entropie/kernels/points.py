@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Flags, Ints, Words
 from entropie.kernels.keyed import mixed
-
-__all__ = [
-    "count_holders",
-    "draw_places",
-    "drop_repeats",
-    "first_at_least",
-    "held_by",
-    "pack_people",
-    "post_events",
-    "query_hashes",
-    "sort_runs",
-]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _U32 = np.uint64(32)
@@ -26,9 +14,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 @njit(nogil=True, cache=True)
-def draw_places(
-    lengths: NDArray[np.int64], people: NDArray[np.int64], points: int, key: np.uint64
-) -> NDArray[np.int64]:
+def draw_places(lengths: Ints, people: Ints, points: int, key: np.uint64) -> Ints:
     """Choose distinct places below each length, in random order: columns 0..p-1 are a random sample of p; -1 beyond.
 
     A person's places depend on the length, their number and the key.
@@ -55,15 +41,7 @@ def draw_places(
 
 
 @njit(nogil=True, cache=True)
-def pack_people(
-    offsets: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    ticks: NDArray[np.int64],
-    earliest: int,
-    own: NDArray[np.uint64],
-    first: int,
-    last: int,
-) -> None:
+def pack_people(offsets: Ints, items: Codes, ticks: Ints, earliest: int, own: Words, first: int, last: int) -> None:
     """Write the events of people first..last-1 as item << 32 | ticks since the earliest, and sort each person's.
 
     `ticks` may be empty.
@@ -80,7 +58,7 @@ def pack_people(
 
 
 @njit(nogil=True, cache=True)
-def drop_repeats(offsets: NDArray[np.int64], own: NDArray[np.uint64]) -> NDArray[np.int64]:
+def drop_repeats(offsets: Ints, own: Words) -> Ints:
     """Keep one of equal events of a person, moving the others up in place; returns the new offsets."""
     kept = np.zeros_like(offsets)
     place = 0
@@ -94,9 +72,7 @@ def drop_repeats(offsets: NDArray[np.int64], own: NDArray[np.uint64]) -> NDArray
 
 
 @njit(nogil=True, cache=True)
-def post_events(
-    offsets: NDArray[np.int64], own: NDArray[np.uint64], domain: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def post_events(offsets: Ints, own: Words, domain: int) -> tuple[Ints, Words]:
     """Deal events to their items as ticks << 32 | person: where each item's begin, and the events, not yet in order."""
     starts = np.zeros(domain + 1, np.int64)
     for event in range(own.shape[0]):
@@ -114,7 +90,7 @@ def post_events(
 
 
 @njit(nogil=True, cache=True)
-def sort_runs(starts: NDArray[np.int64], words: NDArray[np.uint64], first: int, last: int) -> None:
+def sort_runs(starts: Ints, words: Words, first: int, last: int) -> None:
     """Sort the words of runs first..last-1, each by itself."""
     for run in range(first, last):
         if starts[run + 1] - starts[run] > 1:
@@ -122,7 +98,7 @@ def sort_runs(starts: NDArray[np.int64], words: NDArray[np.uint64], first: int, 
 
 
 @njit(nogil=True, cache=True)
-def first_at_least(words: NDArray[np.uint64], low: int, high: int, wanted: int) -> int:
+def first_at_least(words: Words, low: int, high: int, wanted: int) -> int:
     """The first place from low to below high whose upper half reaches `wanted`."""
     while low < high:
         middle = (low + high) // 2
@@ -134,13 +110,7 @@ def first_at_least(words: NDArray[np.uint64], low: int, high: int, wanted: int) 
 
 
 @njit(nogil=True, cache=True)
-def _holds_all(
-    own: NDArray[np.uint64],
-    items: NDArray[np.uint32],
-    since: NDArray[np.int64],
-    until: NDArray[np.int64],
-    skipped: int,
-) -> bool:
+def _holds_all(own: Words, items: Codes, since: Ints, until: Ints, skipped: int) -> bool:
     """Whether a person's events have every point but the skipped one."""
     for point in range(items.shape[0]):
         if point == skipped:
@@ -162,15 +132,8 @@ def _holds_all(
 
 @njit(nogil=True, cache=True)
 def count_holders(
-    offsets: NDArray[np.int64],
-    own: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    posted: NDArray[np.uint64],
-    query_offsets: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    since: NDArray[np.int64],
-    until: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], int]:
+    offsets: Ints, own: Words, starts: Ints, posted: Words, query_offsets: Ints, items: Codes, since: Ints, until: Ints
+) -> tuple[Ints, int]:
     """Count the people whose events include, for each point of a query, one at its item from `since` to `until`.
 
     Times are ticks; a point whose `since` is above its `until` is held by nobody. Returns the counts and how many
@@ -207,14 +170,8 @@ def count_holders(
 
 @njit(nogil=True, cache=True)
 def held_by(
-    offsets: NDArray[np.int64],
-    own: NDArray[np.uint64],
-    people: NDArray[np.int64],
-    query_offsets: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    since: NDArray[np.int64],
-    until: NDArray[np.int64],
-) -> NDArray[np.bool_]:
+    offsets: Ints, own: Words, people: Ints, query_offsets: Ints, items: Codes, since: Ints, until: Ints
+) -> Flags:
     """Whether the events of one person per query include all its points."""
     held = np.empty(people.shape[0], np.bool_)
     for query in range(people.shape[0]):
@@ -225,9 +182,7 @@ def held_by(
 
 
 @njit(nogil=True, cache=True)
-def query_hashes(
-    query_offsets: NDArray[np.int64], items: NDArray[np.uint32], since: NDArray[np.int64], until: NDArray[np.int64]
-) -> NDArray[np.uint64]:
+def query_hashes(query_offsets: Ints, items: Codes, since: Ints, until: Ints) -> Words:
     """Hash the points of each query, in their order."""
     words = np.empty(query_offsets.shape[0] - 1, np.uint64)
     for query in range(words.shape[0]):

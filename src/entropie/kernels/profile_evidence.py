@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Flags, Floats, Ints
 from entropie.kernels.attack_records import inner
 from entropie.kernels.profile_records import (
     NOBODY,
@@ -17,8 +17,6 @@ from entropie.kernels.profile_records import (
     habit,
     item_hour,
 )
-
-__all__ = ["FEATURES", "evidence", "return_bins"]
 
 FEATURES = (
     "item", "presence", "item_hour", "hour", "gap", "return", "neighbours", "rarity", "category", "category_hour",
@@ -32,7 +30,7 @@ _ITEM, _PRESENCE, _ITEM_HOUR, _HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_
 
 
 @njit(nogil=True, cache=True)
-def return_bins(offsets: NDArray[np.int64], items: NDArray[np.uint32], window: int) -> NDArray[np.int64]:
+def return_bins(offsets: Ints, items: Codes, window: int) -> Ints:
     """How many events ago the item was last met, minus 1; `window` if not within the window; -1 without a whole one."""
     bins = np.full(items.shape[0], -1, np.int64)
     for row in range(offsets.shape[0] - 1):
@@ -46,9 +44,7 @@ def return_bins(offsets: NDArray[np.int64], items: NDArray[np.uint32], window: i
 
 
 @njit(nogil=True, cache=True)
-def evidence(
-    people: KnownPeople, targets: Targets, company: Company, candidates: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def evidence(people: KnownPeople, targets: Targets, company: Company, candidates: Ints) -> Floats:
     """What speaks for each candidate of each target, by `FEATURES`; zeros where there is no candidate."""
     rows, count = candidates.shape
     found = np.zeros((rows, count, len(FEATURES)))
@@ -88,13 +84,7 @@ def evidence(
 
 @inner
 def _shared(
-    people: KnownPeople,
-    targets: Targets,
-    where: NDArray[np.int64],
-    row: int,
-    person: int,
-    held: NDArray[np.bool_],
-    found: NDArray[np.float64],
+    people: KnownPeople, targets: Targets, where: Ints, row: int, person: int, held: Flags, found: Floats
 ) -> None:
     """Evidence of items that target and candidate have in common."""
     timed = targets.slots.shape[0] > 0
@@ -118,22 +108,14 @@ def _shared(
 
 
 @inner
-def _habits(
-    people: KnownPeople, targets: Targets, company: Company, row: int, person: int, found: NDArray[np.float64]
-) -> None:
+def _habits(people: KnownPeople, targets: Targets, company: Company, row: int, person: int, found: Floats) -> None:
     for kind in range(company.bounds.shape[0] - 1):
         found[_HOUR + kind] = habit(people, targets, person, row, company.bounds[kind], company.bounds[kind + 1])
 
 
 @inner
 def _new_items(
-    people: KnownPeople,
-    targets: Targets,
-    company: Company,
-    row: int,
-    person: int,
-    held: NDArray[np.bool_],
-    found: NDArray[np.float64],
+    people: KnownPeople, targets: Targets, company: Company, row: int, person: int, held: Flags, found: Floats
 ) -> None:
     """How rare the items are that the candidate does not have, against those that the candidate has."""
     low = targets.offsets[row]
@@ -151,10 +133,10 @@ def _categories(
     company: Company,
     row: int,
     person: int,
-    held: NDArray[np.bool_],
-    by_category: NDArray[np.float64],
-    by_slot: NDArray[np.float64],
-    found: NDArray[np.float64],
+    held: Flags,
+    by_category: Floats,
+    by_slot: Floats,
+    found: Floats,
 ) -> None:
     """Evidence of the categories of items that the candidate does not have, and of their hours."""
     timed = targets.slots.shape[0] > 0
@@ -188,13 +170,7 @@ def _categories(
 
 @inner
 def _gains(
-    people: KnownPeople,
-    targets: Targets,
-    company: Company,
-    where: NDArray[np.int64],
-    row: int,
-    person: int,
-    gains: NDArray[np.float64],
+    people: KnownPeople, targets: Targets, company: Company, where: Ints, row: int, person: int, gains: Floats
 ) -> None:
     """Share of each item of the candidate over its reach, the target's own trace left out."""
     own = company.weights[targets.own[row]] * (targets.offsets[row + 1] - targets.offsets[row] - 1)
@@ -213,12 +189,12 @@ def _neighbours(
     targets: Targets,
     company: Company,
     row: int,
-    candidates: NDArray[np.int64],
-    held: NDArray[np.bool_],
-    begins: NDArray[np.int64],
-    gains: NDArray[np.float64],
-    together: NDArray[np.float64],
-    found: NDArray[np.float64],
+    candidates: Ints,
+    held: Flags,
+    begins: Ints,
+    gains: Floats,
+    together: Floats,
+    found: Floats,
 ) -> None:
     """How well items that a candidate does not have go with those that the candidate has."""
     count = candidates.shape[0]

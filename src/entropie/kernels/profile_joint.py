@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-__all__ = ["scaled"]
+from entropie.kernels.arrays import Floats, Ints
 
 _LOWEST = -300.0  # a candidate further behind the best has the chance exp(-300)
 _STILL = 1e-6
 
 
 @njit(nogil=True, cache=True)
-def scaled(
-    people: NDArray[np.int64], scores: NDArray[np.float64], users: int, rounds: int, least: float
-) -> NDArray[np.float64]:
+def scaled(people: Ints, scores: Floats, users: int, rounds: int, least: float) -> Floats:
     """Alternate sums over people and sums over targets to 1; returns ln of the chances in each list, -inf for nobody.
 
     A person whose chances sum to less than `least` is left as they are. Ends early when no person's factor changes by

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
-
-__all__ = ["NOBODY", "Company", "KnownPeople", "Targets", "add_company", "clear_company", "habit", "item_hour"]
 
 NOBODY = -1
 """Stands where fewer people than wanted come into question."""
@@ -21,60 +20,60 @@ class KnownPeople(NamedTuple):
     Entry e has slots[slot_starts[e]:slot_starts[e + 1]]; without times there are none. Categories are rows likewise.
     """
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.uint32]
-    evidence: NDArray[np.float64]  # ln(1 + (c - d)/(Lambda p))
-    shares: NDArray[np.float64]  # of the discounts
-    weights: NDArray[np.float64]  # damped
-    slot_starts: NDArray[np.int64]
+    offsets: Ints
+    items: Codes
+    evidence: Floats  # ln(1 + (c - d)/(Lambda p))
+    shares: Floats  # of the discounts
+    weights: Floats  # damped
+    slot_starts: Ints
     slots: NDArray[np.uint8]
-    slot_evidence: NDArray[np.float64]  # ln(1 + c(x, slot)/(prior P(slot)))
-    slot_penalty: NDArray[np.float64]  # per entry: ln(1 + c(x)/prior)
-    sizes: NDArray[np.float64]  # per person: sum of the damped weights
-    penalty: NDArray[np.float64]  # per person: ln((N + lambda)/Lambda)
-    habits: NDArray[np.float64]  # person x bin: ln P_i/p of hours, gaps and returns
-    rarity: NDArray[np.float64]  # person x bin: ln P_i/p of how many hold an item
-    category_offsets: NDArray[np.int64]
-    categories: NDArray[np.uint32]
-    category_evidence: NDArray[np.float64]  # ln P_i/p beyond that of a category the person lacks
-    category_lack: NDArray[np.float64]  # per person: ln P_i/p of a category the person lacks
-    category_slot_starts: NDArray[np.int64]
+    slot_evidence: Floats  # ln(1 + c(x, slot)/(prior P(slot)))
+    slot_penalty: Floats  # per entry: ln(1 + c(x)/prior)
+    sizes: Floats  # per person: sum of the damped weights
+    penalty: Floats  # per person: ln((N + lambda)/Lambda)
+    habits: Floats  # person x bin: ln P_i/p of hours, gaps and returns
+    rarity: Floats  # person x bin: ln P_i/p of how many hold an item
+    category_offsets: Ints
+    categories: Codes
+    category_evidence: Floats  # ln P_i/p beyond that of a category the person lacks
+    category_lack: Floats  # per person: ln P_i/p of a category the person lacks
+    category_slot_starts: Ints
     category_slots: NDArray[np.uint8]
-    category_slot_evidence: NDArray[np.float64]
-    category_slot_penalty: NDArray[np.float64]
+    category_slot_evidence: Floats
+    category_slot_penalty: Floats
 
 
 class Targets(NamedTuple):
     """Targets: target t has the entries offsets[t]..offsets[t + 1] - 1, one per item, by item."""
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.uint32]
-    weights: NDArray[np.float64]  # damped
-    presence: NDArray[np.float64]  # damped more
-    evidence: NDArray[np.float64]  # as of a known person whose training this were
-    slot_starts: NDArray[np.int64]
+    offsets: Ints
+    items: Codes
+    weights: Floats  # damped
+    presence: Floats  # damped more
+    evidence: Floats  # as of a known person whose training this were
+    slot_starts: Ints
     slots: NDArray[np.uint8]
-    slot_weights: NDArray[np.float64]
-    sizes: NDArray[np.float64]  # per target: sum of the weights
-    presence_sizes: NDArray[np.float64]
-    habits: NDArray[np.float64]  # target x bin: weights of hours, gaps and returns
-    own: NDArray[np.int64]  # number of the target's own trace in the company
+    slot_weights: Floats
+    sizes: Floats  # per target: sum of the weights
+    presence_sizes: Floats
+    habits: Floats  # target x bin: weights of hours, gaps and returns
+    own: Ints  # number of the target's own trace in the company
 
 
 class Company(NamedTuple):
     """Traces, of whomever, as sets of items; per item what is known of everybody."""
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.uint32]
-    weights: NDArray[np.float64]  # per trace: 1/sqrt(items)
-    starts: NDArray[np.int64]  # per item: where the traces that hold it begin
-    holders: NDArray[np.uint32]
-    reach: NDArray[np.float64]  # per item: sum over its traces of weight times other items
-    popularity: NDArray[np.float64]
-    rarity: NDArray[np.int64]  # per item: bin of how many hold it
-    categories: NDArray[np.int64]  # per item; empty without categories
+    offsets: Ints
+    items: Codes
+    weights: Floats  # per trace: 1/sqrt(items)
+    starts: Ints  # per item: where the traces that hold it begin
+    holders: Codes
+    reach: Floats  # per item: sum over its traces of weight times other items
+    popularity: Floats
+    rarity: Ints  # per item: bin of how many hold it
+    categories: Ints  # per item; empty without categories
     category_count: int
-    bounds: NDArray[np.int64]  # where the habits of hours, gaps and returns begin and end
+    bounds: Ints  # where the habits of hours, gaps and returns begin and end
     visits: int  # at most so many traces of an item are looked at
     shrink: float
     mix: float
@@ -102,7 +101,7 @@ def habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: i
 
 
 @inner
-def add_company(company: Company, item: int, own: int, weight: float, together: NDArray[np.float64]) -> None:
+def add_company(company: Company, item: int, own: int, weight: float, together: Floats) -> None:
     """Add `weight` x C(item, y) to every y: the traces that hold both, each by its weight, without the target's own."""
     low = company.starts[item]
     count = company.starts[item + 1] - low
@@ -120,7 +119,7 @@ def add_company(company: Company, item: int, own: int, weight: float, together: 
 
 
 @inner
-def clear_company(company: Company, item: int, together: NDArray[np.float64]) -> None:
+def clear_company(company: Company, item: int, together: Floats) -> None:
     """Set back to 0 what was added."""
     low = company.starts[item]
     count = company.starts[item + 1] - low

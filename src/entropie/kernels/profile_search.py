@@ -8,10 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
 from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets, add_company, habit, item_hour
-
-__all__ = ["Ceilings", "best_people", "ceilings_of", "likely_people", "nearest_people"]
 
 _SLACK = 1e-6  # sums of ceilings are rounded, by far less than this
 _LONG = 4096  # a list that is worth the question whether it is needed at all
@@ -21,19 +20,13 @@ class Ceilings(NamedTuple):
     """What an event at an item adds to a score at most, per unit of its weight."""
 
     each: NDArray[np.float32]  # by place of the lists: to that person; above 0
-    gross: NDArray[np.float64]  # by item: to anybody
-    net: NDArray[np.float64]  # by item: to anybody, less their own penalty
+    gross: Floats  # by item: to anybody
+    net: Floats  # by item: to anybody, less their own penalty
     penalty: float  # the smallest of all people
 
 
 @njit(nogil=True, cache=True)
-def ceilings_of(
-    people: KnownPeople,
-    starts: NDArray[np.int64],
-    owners: NDArray[np.uint32],
-    entries: NDArray[np.uint32],
-    hours: float,
-) -> Ceilings:
+def ceilings_of(people: KnownPeople, starts: Ints, owners: Codes, entries: Codes, hours: float) -> Ceilings:
     """Ceilings of all lists: the evidence, and as much as the hour can add where it is the best of the entry."""
     each = np.empty(entries.shape[0], np.float32)
     gross, net = np.zeros(starts.shape[0] - 1), np.zeros(starts.shape[0] - 1)
@@ -54,14 +47,8 @@ def ceilings_of(
 
 @njit(nogil=True, cache=True)
 def nearest_people(
-    people: KnownPeople,
-    targets: Targets,
-    starts: NDArray[np.int64],
-    owners: NDArray[np.uint32],
-    ceilings: Ceilings,
-    hours: float,
-    kept: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    people: KnownPeople, targets: Targets, starts: Ints, owners: Codes, ceilings: Ceilings, hours: float, kept: int
+) -> tuple[Ints, Floats, int]:
     """The k best of the people who share an item with each target, without scoring everybody who does.
 
     starts, owners   per item the people who have it
@@ -121,9 +108,7 @@ def nearest_people(
 
 
 @inner
-def _left(
-    targets: Targets, ceilings: Ceilings, order: NDArray[np.int64], row: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _left(targets: Targets, ceilings: Ceilings, order: Ints, row: int) -> tuple[Floats, Floats]:
     """What the lists from each step on can add to the sums of those met, and the score of whoever is met there alone.
 
     Whoever has no more than the items of these lists pays the penalty, which is never below 0, for all others too.
@@ -142,13 +127,7 @@ def _left(
 
 @inner
 def _reached_level(
-    people: KnownPeople,
-    targets: Targets,
-    row: int,
-    sums: NDArray[np.float64],
-    reached: NDArray[np.int64],
-    hours: float,
-    kept: int,
+    people: KnownPeople, targets: Targets, row: int, sums: Floats, reached: Ints, hours: float, kept: int
 ) -> float:
     """What the k-th best score is at least: the least score of the k people with the highest ceilings so far."""
     ceilings = np.empty(reached.shape[0])
@@ -185,13 +164,13 @@ def _whole(people: KnownPeople, targets: Targets, row: int, person: int, hours: 
 def best_people(
     people: KnownPeople,
     targets: Targets,
-    starts: NDArray[np.int64],
-    owners: NDArray[np.uint32],
-    entries: NDArray[np.uint32],
+    starts: Ints,
+    owners: Codes,
+    entries: Codes,
     hours: float,
     habits: float,
     kept: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Ints, Floats]:
     """The k best people of each target by items, `hours` x hours given items and `habits` x habits of everybody.
 
     starts, owners, entries   per item the people who have it, and their entries
@@ -219,14 +198,8 @@ def best_people(
 
 @njit(nogil=True, cache=True)
 def likely_people(
-    people: KnownPeople,
-    targets: Targets,
-    company: Company,
-    starts: NDArray[np.int64],
-    owners: NDArray[np.uint32],
-    entries: NDArray[np.uint32],
-    kept: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    people: KnownPeople, targets: Targets, company: Company, starts: Ints, owners: Codes, entries: Codes, kept: int
+) -> tuple[Ints, Floats]:
     """The k people of each target whose items go best with its items, where nobody meets an item twice.
 
     People who have an item of the target do not come into question.
@@ -267,9 +240,7 @@ def likely_people(
 
 
 @inner
-def _keep_best(
-    reached: NDArray[np.int64], standing: NDArray[np.float64], best: NDArray[np.int64], scores: NDArray[np.float64]
-) -> None:
+def _keep_best(reached: Ints, standing: Floats, best: Ints, scores: Floats) -> None:
     """Write the best, best first; equal ones in the order of their numbers, in which they stand."""
     kept = min(best.shape[0], standing.shape[0])
     if kept == 0:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from entropie.kernels.arrays import Codes, Ints
 from entropie.kernels.attack_base import (
     Base,
     Bases,
@@ -39,26 +39,24 @@ from entropie.kernels.attack_law import (
 )
 from entropie.kernels.attack_records import CountedLaw, Standings, TargetBlock, Unit, UserBlock, inner
 
-__all__ = ["score_targets"]
-
 
 class _Reached(NamedTuple):
     """Room for the users that a target's own features reach, in the order in which they are met."""
 
-    sums: NDArray[np.int64]  # by user: what those features add, EMPTY where they reach nobody
-    users: NDArray[np.uint32]
-    scores: NDArray[np.int64]
-    bases: NDArray[np.int64]  # what the base alone gives them
-    best_scores: NDArray[np.int64]  # of all users, best first
-    best_users: NDArray[np.int64]
+    sums: Ints  # by user: what those features add, EMPTY where they reach nobody
+    users: Codes
+    scores: Ints
+    bases: Ints  # what the base alone gives them
+    best_scores: Ints  # of all users, best first
+    best_users: Ints
 
 
 class _Near(NamedTuple):
     """The scores within the tolerance of the best, target after target."""
 
-    offsets: NDArray[np.int64]
-    scores: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    offsets: Ints
+    scores: Ints
+    counts: Ints
 
 
 @inner
@@ -188,9 +186,7 @@ def _standing(base: Base, reached: _Reached, count: int, genuine: int, tolerance
 
 
 @inner
-def _near_best(
-    base: Base, reached: _Reached, count: int, tolerance: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _near_best(base: Base, reached: _Reached, count: int, tolerance: int) -> tuple[Ints, Ints]:
     """List the distinct scores within `tolerance` of the best, falling, and how many users have each.
 
     Mostly all these users are exactly at the best; only where they are not are the values told apart.
@@ -231,7 +227,7 @@ def _near_best(
 
 
 @inner
-def _note_candidates(near: _Near, target: int, best: NDArray[np.int64], tolerance: int) -> None:
+def _note_candidates(near: _Near, target: int, best: Ints, tolerance: int) -> None:
     """Note the scores near the best of a target, where all users who have them are among the candidates."""
     scores, counts, offsets = near.scores, near.counts, near.offsets
     end = offsets[target]
@@ -248,7 +244,7 @@ def _note_candidates(near: _Near, target: int, best: NDArray[np.int64], toleranc
 
 
 @inner
-def _note_all(near: _Near, target: int, scores: NDArray[np.int64], counts: NDArray[np.int64]) -> _Near:
+def _note_all(near: _Near, target: int, scores: Ints, counts: Ints) -> _Near:
     """Note the scores near the best of a target, however many there are."""
     begin = near.offsets[target]
     end = begin + scores.shape[0]
@@ -294,13 +290,7 @@ def _impostors(base: Base, reached: _Reached, count: int, own: int) -> int:
 
 @njit(nogil=True, cache=True)
 def score_targets(
-    users: UserBlock,
-    targets: TargetBlock,
-    unit: Unit,
-    candidates: int,
-    atoms: NDArray[np.int64],
-    max_keys: int,
-    level: int,
+    users: UserBlock, targets: TargetBlock, unit: Unit, candidates: int, atoms: Ints, max_keys: int, level: int
 ) -> tuple[Standings, CountedLaw]:
     """Score every user of a block for every target of a block.
 

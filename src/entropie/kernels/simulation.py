@@ -12,25 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "Geography",
-    "Habits",
-    "Scene",
-    "draw_uniforms",
-    "mark_items",
-    "near_cell",
-    "person_state",
-    "place_of_city",
-    "power_law_rank",
-    "relabel_items",
-    "stretch_day",
-    "walk_people",
-]
+from entropie.kernels.keyed import mixed
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # splitmix64: a Weyl sequence, scrambled
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-_U27, _U30, _U31, _U11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_U11 = np.uint64(11)
 _TO_UNIT = 2.0**-53
 _TRIES = 64  # draws for a place not seen before
 _MOST_NEW = 0.98  # nobody explores always
@@ -82,23 +67,15 @@ class Scene(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _scramble(word):
-    """Finalizer of splitmix64: every bit of the word changes half of the bits of the result."""
-    word = (word ^ (word >> _U30)) * _FIRST
-    word = (word ^ (word >> _U27)) * _SECOND
-    return word ^ (word >> _U31)
-
-
-@njit(nogil=True, cache=True)
 def person_state(seed, stream, person):
     """Where the stream of a person begins."""
-    return _scramble(_scramble(_scramble(seed + _GOLDEN) + stream + _GOLDEN) + person + _GOLDEN)
+    return mixed(mixed(mixed(seed + _GOLDEN) + stream + _GOLDEN) + person + _GOLDEN)
 
 
 @njit(nogil=True, cache=True)
 def _unit(state):
     """A number of [0, 1) from a state; add the golden constant to the state for the next one."""
-    return np.float64(_scramble(state) >> _U11) * _TO_UNIT
+    return np.float64(mixed(state) >> _U11) * _TO_UNIT
 
 
 @njit(nogil=True, cache=True)

@@ -6,20 +6,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["copy_runs", "count_duplicates", "group_rows", "sort_users"]
+from entropie.kernels.arrays import Codes, Ints
 
 # A user has some tens of events: up to this length a plain insertion sort beats merging.
 _INSERTION_LIMIT = 32
 
 
 @njit(nogil=True, cache=True)
-def group_rows(
-    users: NDArray[np.uint32],
-    items: NDArray[np.uint32],
-    ticks: NDArray[np.int64],
-    user_count: int,
-    backwards: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
+def group_rows(users: Codes, items: Codes, ticks: Ints, user_count: int, backwards: bool) -> tuple[Ints, Codes, Ints]:
     """Gather rows user by user in one counting pass, keeping their order (or reversing it).
 
     Rows whose user is `user_count` or more were dropped and are skipped. `ticks` may be empty.
@@ -48,13 +42,7 @@ def group_rows(
 
 
 @njit(nogil=True, cache=True)
-def sort_users(
-    offsets: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    ticks: NDArray[np.int64],
-    first: int,
-    last: int,
-) -> None:
+def sort_users(offsets: Ints, items: Codes, ticks: Ints, first: int, last: int) -> None:
     """Put the events of users first..last-1 in order of ticks, in place; equal ticks keep their order."""
     for user in range(first, last):
         low = offsets[user]
@@ -63,13 +51,7 @@ def sort_users(
 
 
 @njit(nogil=True, cache=True)
-def count_duplicates(
-    offsets: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    ticks: NDArray[np.int64],
-    first: int,
-    last: int,
-) -> int:
+def count_duplicates(offsets: Ints, items: Codes, ticks: Ints, first: int, last: int) -> int:
     """Count events of users first..last-1 that repeat an earlier (user, tick, item); ticks are sorted."""
     repeated = 0
     for user in range(first, last):
@@ -91,7 +73,7 @@ def count_duplicates(
 
 
 @njit(nogil=True, cache=True)
-def _stable_sort(keys: NDArray[np.int64], values: NDArray[np.uint32]) -> None:
+def _stable_sort(keys: Ints, values: Codes) -> None:
     """Sort keys, and values with them, in place: insertion within short stretches, then merges of them.
 
     By hand, because compiling numba's general argsort takes ten times as long as this does.
@@ -145,12 +127,7 @@ def _stable_sort(keys: NDArray[np.int64], values: NDArray[np.uint32]) -> None:
 
 
 @njit(nogil=True, cache=True)
-def copy_runs(
-    values: NDArray[np.generic],
-    starts: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    out: NDArray[np.generic],
-) -> None:
+def copy_runs(values: NDArray[np.generic], starts: Ints, offsets: Ints, out: NDArray[np.generic]) -> None:
     """Fill run r of `out` (cut by offsets) with the values from starts[r] on."""
     for run in range(starts.shape[0]):
         shift = starts[run] - offsets[run]

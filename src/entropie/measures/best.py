@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from entropie.measures.intervals import LEVEL, Interval, share_interval
+from entropie.document.measured import ShareInterval
+from entropie.measures.intervals import LEVEL, share_interval
 
 if TYPE_CHECKING:
     from entropie.measures.summary import Measures
@@ -21,7 +22,7 @@ class BestAttack:
     """The best of the matchers tried; the interval of its error allows for the choice."""
 
     matcher: str
-    error: Interval
+    error: ShareInterval
     measures: Measures
     tried: int
 
@@ -31,10 +32,10 @@ class BestAttack:
         matcher = min(attacks, key=lambda name: strength(attacks[name]))
         measures, tried = attacks[matcher], len(attacks) if tried is None else tried
         right = share_interval(1.0 - measures.error, measures.targets, level_among(tried))
-        return cls(matcher, Interval(measures.error, 1.0 - right.high, 1.0 - right.low), measures, tried)
+        return cls(matcher, ShareInterval(measures.error, 1.0 - right.high, 1.0 - right.low), measures, tried)
 
     @property
-    def right(self) -> Interval:
+    def right(self) -> ShareInterval:
         """Share of people re-identified."""
         return self.error.complement
 

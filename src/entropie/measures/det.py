@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.scoresets import ScoreMatrix
+from entropie.document.measured import EqualErrorRate as EqualErrorRate
+from entropie.document.measured import RejectRate
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.intervals import REPLICATES, percentiles, wilson
 from entropie.measures.law import ScoreLaw
@@ -71,33 +73,6 @@ class DetCurve:
         return [[float(low), float(high)] for low, high in zip(curve.frr_low, curve.frr_high, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class EqualErrorRate:
-    """Where FAR and FRR are closest: their mean, with its interval and the two rates themselves.
-
-    Where an atom of the law keeps them apart, no threshold makes the two rates equal and the mean hides it; `far` and
-    `frr` tell, and `interpolated` is the common rate of a verifier who draws lots between the two thresholds on
-    either side (the straight line between their operating points).
-    """
-
-    value: float
-    low: float
-    high: float
-    far: float
-    frr: float
-    interpolated: float
-
-
-@dataclass(frozen=True, slots=True)
-class RejectRate:
-    """FRR at the lowest threshold whose FAR does not exceed `far`; None where 1/far exceeds the impostor scores."""
-
-    far: float
-    frr: float | None
-    low: float | None
-    high: float | None
-
-
 def det_curve(law: ScoreLaw, *, independent: int | None = None) -> DetCurve:
     """The exact curve from the impostor law and the genuine scores.
 
@@ -148,7 +123,12 @@ def equal_error_rate(
     comparisons: ScoreMatrix | None = None,
     replicates: int = REPLICATES,
 ) -> EqualErrorRate:
-    """The mean of FAR and FRR at the operating point where they differ least, with a bootstrap interval over users."""
+    """The mean of FAR and FRR at the operating point where they differ least, with a bootstrap interval over users.
+
+    Where an atom of the law keeps them apart, no threshold makes the two rates equal and the mean hides it; `far` and
+    `frr` tell, and `interpolated` is the common rate of a verifier who draws lots between the two thresholds on
+    either side (the straight line between their operating points).
+    """
     curve = det_curve(law)
     at = int(np.argmin(np.abs(curve.far - curve.frr)))
     value = float(curve.far[at] + curve.frr[at]) / 2.0
@@ -175,7 +155,9 @@ def equal_error_rate(
 
 
 def frr_at_far(curve: DetCurve, rates: Sequence[float] = FALSE_ACCEPT_RATES) -> tuple[RejectRate, ...]:
-    """FRR at given FARs, at thresholds that exist: nothing is interpolated."""
+    """FRR at the lowest threshold whose FAR does not exceed the given one; None where there are fewer than 1/FAR
+    impostor scores. Nothing is interpolated.
+    """
     rejected = []
     for rate in rates:
         if not 0.0 < rate < 1.0:

@@ -8,54 +8,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.document.assessment import TailGroup
+from entropie.document.measured import Exposure, ExposureGroup, Group
 from entropie.errors import InvalidInput
-from entropie.measures.intervals import Interval, share_interval
+from entropie.measures.intervals import share_interval
 
 GROUPS = 10
 """People are shown in so many groups of equal size."""
 
 TAIL, LEAST_GROUP = (0.001, 0.01, 0.1, 1.0), 20
 """Shares of people whose match is clearest, each looked at by itself; and the fewest people that are a group."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExposureGroup:
-    """Some people next to each other in the order of clarity, and the share of them re-identified."""
-
-    begin: float  # share of people whose match is clearer
-    end: float
-    people: int
-    right: Interval
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"from": self.begin, "to": self.end, "people": self.people, "right": self.right.to_json()}
-
-
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """The distribution of risk over people: groups from the clearest match to the least clear."""
-
-    groups: tuple[ExposureGroup, ...]
-
-    @property
-    def most_exposed(self) -> ExposureGroup:
-        """The people an attacker would choose first."""
-        return self.groups[0]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        first = self.most_exposed
-        return {
-            "groups": [group.to_json() for group in self.groups],
-            "most_exposed": {"share": first.end, "people": first.people, "right": first.right.to_json()},
-        }
 
 
 def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS) -> Exposure:
@@ -73,23 +39,11 @@ def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS) -> 
     for begin, end in itertools.pairwise(bounds.tolist()):
         right = share_interval(float(shared[begin:end].mean()), end - begin)
         groups_of_people.append(ExposureGroup(begin / shared.size, end / shared.size, end - begin, right))
-    return Exposure(tuple(groups_of_people))
+    first = groups_of_people[0]
+    return Exposure(groups_of_people, Group(first.ends, first.people, first.right))
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """The people whose match is clearest, and how many of them are re-identified; 95 % interval of its own."""
-
-    share: float
-    people: int
-    reidentified: Interval
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"share": self.share, "people": self.people, "reidentified": self.reidentified.to_json()}
-
-
-def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[Tail, ...]:
+def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[TailGroup, ...]:
     """The clearest 20 people, 0.1 %, 1 %, 10 % and 100 %, rising; no group but that of all people is smaller than 20.
 
     >>> [group.people for group in tail_of([0.0] * 5000, [0.0] * 5000)]
@@ -99,7 +53,7 @@ def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[Tail, ...]:
     everybody = shared.size
     sizes = {LEAST_GROUP, *(math.ceil(round(share * everybody, 6)) for share in TAIL)}
     kept = sorted({size for size in sizes if LEAST_GROUP <= size <= everybody} | {everybody})
-    return tuple(Tail(size / everybody, size, share_interval(float(shared[:size].mean()), size)) for size in kept)
+    return tuple(TailGroup(size / everybody, size, share_interval(float(shared[:size].mean()), size)) for size in kept)
 
 
 def _by_clarity(credit: ArrayLike, clarity: ArrayLike) -> NDArray[np.float64]:

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.document.measured import Guess, ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.intervals import Interval, share_interval
+from entropie.measures.intervals import share_interval
 
 GUESSES = (1, 2, 5, 10, 20, 50, 100)
 """The list lengths reported by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuessError:
-    """Share of targets whose user is not among the k best, ties sharing the places they fill."""
-
-    k: int
-    error: float
-    low: float
-    high: float
-
-
-def identification_error(credit: ArrayLike, *, independent: int | None = None) -> Interval:
+def identification_error(credit: ArrayLike, *, independent: int | None = None) -> ShareInterval:
     """One minus the mean credit, with Wilson's interval.
 
     A target's credit is 1/s when its user is one of s users tied for the best score, else 0. `independent` is the
@@ -45,7 +35,7 @@ def top_k_errors(
     *,
     guesses: Sequence[int] = GUESSES,
     independent: int | None = None,
-) -> tuple[GuessError, ...]:
+) -> tuple[Guess, ...]:
     """Error within k guesses for every k up to the number of users.
 
     The genuine user shares the places `rank_low` to `rank_high` with those tied, and chance breaks ties: they
@@ -61,7 +51,7 @@ def top_k_errors(
     for k in sorted({k for k in guesses if 1 <= k <= users}):
         success = float(np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0).mean())
         error = share_interval(success, trials).complement
-        errors.append(GuessError(k, error.value, error.low, error.high))
+        errors.append(Guess(k, error.value, error.low, error.high))
     return tuple(errors)
 
 

@@ -11,12 +11,13 @@ impostor scores (`scripts/bench coverage` prints how much).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.document.measured import Interval as Interval
+from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidParameter
 
 LEVEL = 0.95
@@ -24,24 +25,6 @@ LEVEL = 0.95
 
 REPLICATES = 1000
 """Bootstrap replicates unless told otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """An estimate and the ends of its confidence interval, in the unit of the name it is stored under."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def complement(self) -> Interval:
-        """One minus it, the ends changed over: risk from error, error from risk."""
-        return Interval(1.0 - self.value, 1.0 - self.high, 1.0 - self.low)
-
-    def to_json(self) -> dict[str, float]:
-        """Plain numbers, keys as in assessment.json."""
-        return {"value": float(self.value), "low": float(self.low), "high": float(self.high)}
 
 
 def normal_quantile(probability: float) -> float:
@@ -64,10 +47,10 @@ def wilson(successes: ArrayLike, trials: float, level: float = LEVEL) -> tuple[N
     return np.where(share <= 0.0, 0.0, low), np.where(share >= 1.0, 1.0, high)
 
 
-def share_interval(share: float, trials: float, level: float = LEVEL) -> Interval:
+def share_interval(share: float, trials: float, level: float = LEVEL) -> ShareInterval:
     """A share of the trials with Wilson's interval."""
     low, high = wilson(share * trials, trials, level)
-    return Interval(share, float(low), float(high))
+    return ShareInterval(float(share), float(low), float(high))
 
 
 def percentiles(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float]:

@@ -8,29 +8,14 @@ own k best, is what finding a right id comes to; where ids have nothing in commo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.measures.intervals import Interval, share_interval
+from entropie.document.assessment import LookAlikes
+from entropie.measures.intervals import share_interval
 
 GUESSES, LEAST_TARGETS = 20, 20
 _SHARE_OF_PEOPLE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class LookAlikes:
-    """How often the best candidate is the genuine id or one that looks like it; `chance` is that of unrelated ids."""
-
-    guesses: int
-    found: Interval
-    chance: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json."""
-        return {"guesses": self.guesses, "found": self.found.to_json(), "chance": self.chance}
 
 
 def look_alikes(best: NDArray[np.int64], owners: NDArray[np.int64], people: int) -> LookAlikes | None:

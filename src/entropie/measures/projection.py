@@ -21,15 +21,18 @@ right: the interval is widened for both (`SHARED_CROWD`, `CURVE_ERROR`), by what
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.document.assessment import Projection as Projection
+from entropie.document.assessment import ProjectionFit
+from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.cells import digamma
-from entropie.measures.intervals import Interval, percentiles, share_interval
+from entropie.measures.intervals import percentiles, share_interval
 from entropie.theory import checks
 
 PRIOR = np.array([[-1.6, 0.7, 2.5], [1.0, 1.5, 1.0]])
@@ -121,60 +124,18 @@ class RankModel:
         return min(1.0, self.informed * total + (1.0 - self.informed) * guesses / population)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The curve, and what it predicts for the people at hand from the ranks among a half and an eighth of them."""
-
-    a: float
-    b: float
-    informed: float
-    half_sample_predicted: float
-    eighth_sample_predicted: float
-    half_sample_found: float
-    good: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Projection:
-    """Share re-identified among `population` people; None, with the reason, where the data do not allow to tell."""
-
-    population: int
-    reidentified: Interval | None
-    fit: Fit | None
-    reason: str | None
-    attacker: str | None = None
-    knows: str | None = None
-
-    @property
-    def most(self) -> float:
-        """The upper end; above every share where it cannot be told."""
-        return 2.0 if self.reidentified is None else self.reidentified.high
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, keys as in assessment.json; nothing is judged yet."""
-        return {
-            "population": self.population,
-            "attacker": self.attacker,
-            "knows": self.knows,
-            "reidentified": None if self.reidentified is None else self.reidentified.to_json(),
-            "fit": None if self.fit is None else asdict(self.fit),
-            "reason": self.reason,
-            "judged": False,
-        }
-
-
 def project(ranks: Ranks, population: int, rng: np.random.Generator, replicates: int = REPLICATES) -> Projection:
     """The share re-identified among `population` people, with a bootstrap interval over people."""
     people = ranks.strangers + 1
     population = checks.whole_number("population", population, at_least=people)
     if ranks.people < FEWEST or ranks.strangers < FEWEST:
-        return Projection(population, None, None, f"fewer than {FEWEST} people")
+        return Projection(population, None, None, None, None, f"fewer than {FEWEST} people")
     if population > FURTHEST * people:
-        return Projection(population, None, None, f"more than {FURTHEST} times the people at hand")
+        return Projection(population, None, None, None, None, f"more than {FURTHEST} times the people at hand")
     fit = _checked_fit(ranks, rng)
     if not fit.good:
-        return Projection(population, None, fit, "the curve does not predict what was found")
-    return Projection(population, _interval(ranks, fit, population, rng, replicates), fit, None)
+        return Projection(population, None, None, None, fit, "the curve does not predict what was found")
+    return Projection(population, None, None, _interval(ranks, fit, population, rng, replicates), fit, None)
 
 
 def fitted(ranks: Ranks) -> RankModel:
@@ -182,12 +143,12 @@ def fitted(ranks: Ranks) -> RankModel:
     return _model(_climb(ranks, ranks.weights[None, :], PRIOR[:1])[0])
 
 
-def _checked_fit(ranks: Ranks, rng: np.random.Generator) -> Fit:
+def _checked_fit(ranks: Ranks, rng: np.random.Generator) -> ProjectionFit:
     model, found = fitted(ranks), ranks.found
     half, eighth = (_predicted(_among(ranks, part, rng), ranks.strangers + 1) for part in (2, 8))
     measured = share_interval(found, ranks.people)
     good = max(abs(half - found), abs(eighth - found)) <= max(TOLERANCE, (measured.high - measured.low) / 2.0)
-    return Fit(model.a, model.b, model.informed, half, eighth, found, good)
+    return ProjectionFit(model.a, model.b, model.informed, half, eighth, found, good)
 
 
 def _predicted(ranks: Ranks, population: int) -> float:
@@ -205,7 +166,9 @@ def _among(ranks: Ranks, part: int, rng: np.random.Generator) -> Ranks:
     return Ranks(*_binned(np.bincount(drawn.ravel(), weights.ravel(), fewer + 1).astype(np.float64)), fewer)
 
 
-def _interval(ranks: Ranks, fit: Fit, population: int, rng: np.random.Generator, replicates: int) -> Interval:
+def _interval(
+    ranks: Ranks, fit: ProjectionFit, population: int, rng: np.random.Generator, replicates: int
+) -> ShareInterval:
     people, trials = ranks.strangers + 1, round(ranks.people)
     drawn = rng.multinomial(trials, ranks.weights / ranks.people, size=replicates).astype(np.float64)
     begin = np.array([[math.log(fit.a), math.log(fit.b), math.log(fit.informed / (1.0 - fit.informed))]])
@@ -216,7 +179,7 @@ def _interval(ranks: Ranks, fit: Fit, population: int, rng: np.random.Generator,
     low, high = min(low, measured.low * float(fall[0])), max(high, measured.high * float(fall[0]))
     own = 2.0 * CURVE_ERROR * math.log2(population / people) * value
     below, above = (math.hypot(SHARED_CROWD * side, own) for side in (value - low, high - value))
-    return Interval(value, max(0.0, value - below), min(1.0, value + above))
+    return ShareInterval(value, max(0.0, value - below), min(1.0, value + above))
 
 
 def _climb(ranks: Ranks, weights: Floats, begin: Floats, steps: int = 80) -> Floats:

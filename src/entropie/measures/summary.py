@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from entropie.data.scoresets import ScoreMatrix
+from entropie.document.assessment import TailGroup
+from entropie.document.measured import EqualErrorRate, Exposure, Guess, RejectRate, ScoreHistograms, ShareInterval
 from entropie.errors import InvalidParameter
-from entropie.measures.det import DetCurve, EqualErrorRate, RejectRate, det_curve, equal_error_rate, frr_at_far
+from entropie.measures.det import DetCurve, det_curve, equal_error_rate, frr_at_far
 from entropie.measures.divergence import Divergence, divergence, finite_divergence
-from entropie.measures.exposure import Exposure, Tail, exposure, tail_of
-from entropie.measures.histogram import LawHistogram, law_histogram
+from entropie.measures.exposure import exposure, tail_of
+from entropie.measures.histogram import law_histogram
 from entropie.measures.identification import (
     GUESSES,
-    GuessError,
     guessing_error,
     identification_error,
     lift,
@@ -40,7 +41,7 @@ class Identified:
     clarity: ArrayLike | None = None  # how far the best candidate stands ahead of the second
     independent: int | None = None  # users behind the targets, where it is not one target each
 
-    def within(self, guesses: Sequence[int], users: int) -> tuple[GuessError, ...]:
+    def within(self, guesses: Sequence[int], users: int) -> tuple[Guess, ...]:
         """Share of targets whose user is not within so many guesses."""
         return top_k_errors(self.rank_low, self.rank_high, users, guesses=guesses, independent=self.independent)
 
@@ -52,20 +53,20 @@ class Measures:
     users: int
     targets: int
     impostors: int
-    identification_error: Interval | None
+    identification_error: ShareInterval | None
     guessing_error: float
     lift: float | None
-    top_k: tuple[GuessError, ...]
+    top_k: tuple[Guess, ...]
     pse: Divergence
     pse_finite: Interval
     pse_paper: PaperEstimate | None  # needs two targets
     eer: EqualErrorRate
     det: DetCurve
     frr_at_far: tuple[RejectRate, ...]
-    laws: LawHistogram
+    laws: ScoreHistograms
     rank_curve: tuple[tuple[int, float], ...]  # k, share of targets whose user is among the k best
     exposure: Exposure | None
-    tail: tuple[Tail, ...]
+    tail: tuple[TailGroup, ...]
     ranks: Ranks | None  # how many strangers stand before each person, to project from
 
     @property
@@ -82,14 +83,14 @@ class Measures:
             "identification_error": None if self.identification_error is None else self.identification_error.to_json(),
             "guessing_error": self.guessing_error,
             "lift": self.lift,
-            "top_k": [asdict(error) for error in self.top_k],
+            "top_k": [error.to_json() for error in self.top_k],
             "pse_bits": self.pse.to_json(),
             "pse_finite_bits": self.pse_finite.to_json(),
             "pse_paper_bits": None if self.pse_paper is None else self.pse_paper.to_json(),
-            "equal_error_rate": asdict(self.eer),
+            "equal_error_rate": self.eer.to_json(),
             "det": self.det.to_json(),
             "det_band": self.det.band_to_json(),
-            "frr_at_far": [asdict(rate) for rate in self.frr_at_far],
+            "frr_at_far": [rate.to_json() for rate in self.frr_at_far],
             "laws": self.laws.to_json(),
             "rank_curve": [list(point) for point in self.rank_curve],
             "exposure": None if self.exposure is None else self.exposure.to_json(),
@@ -114,9 +115,9 @@ def measure(
         raise InvalidParameter.of("replicates", "at least 2", replicates)
     for_pse, for_finite, for_eer = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3))
     error = independent = exposed = before = None
-    top_k: tuple[GuessError, ...] = ()
-    ranks: tuple[GuessError, ...] = ()
-    tail: tuple[Tail, ...] = ()
+    top_k: tuple[Guess, ...] = ()
+    ranks: tuple[Guess, ...] = ()
+    tail: tuple[TailGroup, ...] = ()
     if identified is not None:
         independent = identified.independent
         error = identification_error(identified.credit, independent=independent)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,14 +44,8 @@ class Erasure(TruthMechanism, ShapedMechanism):
     def __init__(self, *, domain_size: int, epsilon: float) -> None:
         raise InvalidParameter.of("epsilon", "absent for erasure, which has none; give theta", epsilon)
 
-    @classmethod
-    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> Self:
-        """Erasure that sends the item with this probability (rounded down to a multiple of 2^-64)."""
-        mechanism = cls.__new__(cls)
-        size = checks.whole_number("domain_size", domain_size, at_least=2, at_most=checks.LARGEST_SIZE - 1)
-        object.__setattr__(mechanism, "domain_size", size)
-        object.__setattr__(mechanism, "theta_numerator", probability.numerator_of_theta(theta))
-        return mechanism
+    def _set(self, domain_size: int, theta_numerator: int, most: int = checks.LARGEST_SIZE - 1) -> None:
+        TruthMechanism._set(self, domain_size, theta_numerator, most)
 
     @property
     def epsilon(self) -> float:

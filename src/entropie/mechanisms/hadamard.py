@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from entropie.mechanisms.mechanism import listed
 from entropie.mechanisms.randomness import Source
 from entropie.mechanisms.truth import ShapedMechanism, TruthMechanism
 from entropie.mechanisms.values import checked_values
-from entropie.theory import checks
 from entropie.theory.loss import CountingRates
 from entropie.theory.randomized_response import psi_gap_over
 
@@ -49,20 +48,11 @@ class HadamardResponse(TruthMechanism, ShapedMechanism):
     def __init__(self, *, domain_size: int, epsilon: float) -> None:
         self._set(domain_size, probability.numerator_of_epsilon(epsilon, 2))
 
-    @classmethod
-    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> Self:
-        """Hadamard response with this probability of a true half (rounded down to a multiple of 2^-64)."""
-        mechanism = cls.__new__(cls)
-        mechanism._set(domain_size, probability.numerator_of_theta(theta))
-        return mechanism
-
-    def _set(self, domain_size: int, theta_numerator: int) -> None:
-        domain_size = checks.whole_number("domain_size", domain_size, at_least=2)
-        if domain_size > LARGEST_DOMAIN:
-            rule = f"at most {LARGEST_DOMAIN} for Hadamard response (local hashing has no limit)"
+    def _set(self, domain_size: int, theta_numerator: int, most: int = LARGEST_DOMAIN) -> None:
+        TruthMechanism._set(self, domain_size, theta_numerator)
+        if self.domain_size > most:
+            rule = f"at most {most} for Hadamard response (local hashing has no limit)"
             raise InvalidParameter.of("domain_size", rule, domain_size)
-        object.__setattr__(self, "domain_size", domain_size)
-        object.__setattr__(self, "theta_numerator", theta_numerator)
 
     @property
     def answers(self) -> int:

@@ -74,7 +74,7 @@ class LocalHashing(TruthMechanism):
     ) -> None:
         size = _best_hash_size(epsilon) if hash_size is None else hash_size
         hash_size = checks.whole_number("hash_size", size, at_least=2)
-        self._set(domain_size, hash_size, probability.numerator_of_epsilon(epsilon, hash_size), prime)
+        self._settle(domain_size, hash_size, probability.numerator_of_epsilon(epsilon, hash_size), prime)
 
     @classmethod
     def from_theta(
@@ -87,7 +87,7 @@ class LocalHashing(TruthMechanism):
                 f"{option('epsilon')} finds the best one."
             )
         mechanism = cls.__new__(cls)
-        mechanism._set(domain_size, hash_size, probability.numerator_of_theta(theta), prime)
+        mechanism._settle(domain_size, hash_size, probability.numerator_of_theta(theta), prime)
         return mechanism
 
     @classmethod
@@ -100,7 +100,7 @@ class LocalHashing(TruthMechanism):
         """OLH: e^eps + 1 hash values, the least noise for a rare item at this epsilon."""
         return cls(domain_size=domain_size, epsilon=epsilon)
 
-    def _set(self, domain_size: int, hash_size: int, theta_numerator: int, prime: int | None) -> None:
+    def _settle(self, domain_size: int, hash_size: int, theta_numerator: int, prime: int | None) -> None:
         domain_size = checks.whole_number("domain_size", domain_size, at_least=2)
         hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
         family = HashFamily.smallest(domain_size, hash_size) if prime is None else HashFamily(prime, hash_size)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,18 +38,6 @@ class RandomizedResponse(TruthMechanism, ItemMechanism):
     def __init__(self, *, domain_size: int, epsilon: float) -> None:
         domain_size = checks.whole_number("domain_size", domain_size, at_least=2)
         self._set(domain_size, probability.numerator_of_epsilon(epsilon, domain_size))
-
-    @classmethod
-    def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> Self:
-        """Randomized response that tells the truth with this probability (rounded down to a multiple of 2^-64)."""
-        mechanism = cls.__new__(cls)
-        mechanism._set(domain_size, probability.numerator_of_theta(theta))
-        return mechanism
-
-    def _set(self, domain_size: int, theta_numerator: int) -> None:
-        size = checks.whole_number("domain_size", domain_size, at_least=2)
-        object.__setattr__(self, "domain_size", size)
-        object.__setattr__(self, "theta_numerator", theta_numerator)
 
     @property
     def epsilon(self) -> float:

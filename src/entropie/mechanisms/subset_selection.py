@@ -58,7 +58,7 @@ class SubsetSelection(TruthMechanism, ShapedMechanism):
     def __init__(self, *, domain_size: int, subset_size: int | None = None, epsilon: float) -> None:
         size = checks.whole_number("domain_size", domain_size, at_least=2, at_most=LARGEST_DOMAIN)
         chosen = _best_subset_size(size, epsilon) if subset_size is None else subset_size
-        self._set(size, chosen)
+        self._settle(size, chosen)
         numerator = probability.numerator_of_epsilon(epsilon, self._answers)
         object.__setattr__(self, "theta_numerator", numerator)
 
@@ -71,11 +71,11 @@ class SubsetSelection(TruthMechanism, ShapedMechanism):
                 f"{option('epsilon')} finds the best one."
             )
         mechanism = cls.__new__(cls)
-        mechanism._set(domain_size, subset_size)
+        mechanism._settle(domain_size, subset_size)
         object.__setattr__(mechanism, "theta_numerator", probability.numerator_of_theta(theta))
         return mechanism
 
-    def _set(self, domain_size: int, subset_size: int) -> None:
+    def _settle(self, domain_size: int, subset_size: int) -> None:
         size = checks.whole_number("domain_size", domain_size, at_least=2, at_most=LARGEST_DOMAIN)
         most = min(size - 1, LARGEST_SUBSET)
         object.__setattr__(self, "domain_size", size)

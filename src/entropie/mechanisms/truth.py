@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from entropie.mechanisms import parameters, probability
 from entropie.mechanisms.mechanism import Mechanism
+from entropie.theory import checks
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, Guarantee, noisy_guarantee
 
@@ -24,9 +25,16 @@ class TruthMechanism(Mechanism):
     theta_numerator: int
 
     @classmethod
-    @abstractmethod
     def from_theta(cls, *, domain_size: int, theta: float | Fraction) -> Self:
         """The mechanism with this probability (rounded down to a multiple of 2^-64); takes all `numbers` by name."""
+        mechanism = cls.__new__(cls)
+        mechanism._set(domain_size, probability.numerator_of_theta(theta))
+        return mechanism
+
+    def _set(self, domain_size: int, theta_numerator: int, most: int = checks.LARGEST_SIZE) -> None:
+        size = checks.whole_number("domain_size", domain_size, at_least=2, at_most=most)
+        object.__setattr__(self, "domain_size", size)
+        object.__setattr__(self, "theta_numerator", theta_numerator)
 
     def with_theta(self, theta: float | Fraction) -> Self:
         """The same with another probability of telling the truth."""

@@ -52,7 +52,7 @@ def _of_row(row: ProtectionRow, error: float) -> FrontierPoint:
 def _simulated(mechanism: Noisy, senders: Senders, error: float, wanted: Wanted, run: Run) -> FrontierPoint:
     utility, reports = measure_utility(mechanism, senders, seed=run.seed, repetitions=wanted.repetitions)
     credit = sampled_credit(mechanism, senders, reports, people=_ATTACKED, seed=run.seed, threads=run.threads)
-    attacked = ShareInterval(**identification_error(credit).to_json())
+    attacked = identification_error(credit)
     return _point(mechanism_part(mechanism), error, guarantee_part(mechanism, senders), attacked, utility)
 
 

@@ -59,6 +59,7 @@ from entropie.theory import fano
 _PLAIN_MATCHERS = ("visit", "bayes", "pitman_yor")
 _MODELS = "visit vectors through the mechanism"
 _ANY_RUN = Run()
+_NO_OPTIONS = ("events", "error", "reports_per_user", "max_epsilon")  # of `protect`; all others are of a request
 Name = Literal["as it is", "pseudonyms alone", "randomized response", "local hashing"]
 
 
@@ -90,16 +91,9 @@ def protect(
     Everybody sends their first `reports_per_user` events of the second half. `max_epsilon` limits the budget of both
     mechanisms. The other arguments are those of `entropie.assess`, whose `protect=` does the same beside an assessment.
     """
+    options = {name: value for name, value in locals().items() if name not in _NO_OPTIONS}
     wanted = Wanted(wanted_error_value(error, "error"), reports_per_user, max_epsilon)
-    request = Request.of(
-        events,
-        {
-            "user": user, "item": item, "time": time, "rating": rating, "preset": preset, "min_rating": min_rating,
-            "grid": grid, "min_events": min_events, "targets": targets, "max_dirty_share": max_dirty_share,
-            "matchers": matchers, "seed": seed, "threads": threads, "memory": memory, "progress": progress,
-        },
-    )  # fmt: skip
-    return protect_request(request, wanted)
+    return protect_request(Request.of(events, options), wanted)
 
 
 def protect_request(request: Request, wanted: Wanted) -> Protection:

@@ -23,7 +23,6 @@ from entropie.document.protection import (
     ProtectionRow,
 )
 from entropie.measures.divergence import Divergence
-from entropie.measures.intervals import Interval
 from entropie.mechanisms.identity import Identity
 from entropie.mitigate.obfuscation import GUESSES, Noisy, Senders, preferred
 from entropie.notebook import html_table
@@ -114,9 +113,9 @@ def people_needed(users: int, error: float, wanted: float = USEFUL) -> float:
     return users * (error / wanted) ** 2
 
 
-def figure(matcher: str, error: Interval, pse: Divergence) -> ProtectionAttack:
+def figure(matcher: str, error: ShareInterval, pse: Divergence) -> ProtectionAttack:
     """One attack in a table: which matcher, its error rate, and the bits of its scores."""
-    return ProtectionAttack(matcher, ShareInterval(**error.to_json()), ScoreBits(**pse.to_json()))
+    return ProtectionAttack(matcher, error, ScoreBits(**pse.to_json()))
 
 
 def mechanism_part(mechanism: Noisy) -> Mechanism:

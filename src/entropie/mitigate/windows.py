@@ -18,7 +18,7 @@ from entropie.data.filter import keep_used_items
 from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
 from entropie.document.assessment import Window
-from entropie.document.measured import ScoreBits, ShareInterval
+from entropie.document.measured import ScoreBits
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.measures.best import BestAttack
 from entropie.request import Attackers, People, Run
@@ -105,7 +105,7 @@ def _attacked(window: Window, split: Split, names: Sequence[str], run: Run) -> W
     run = replace(run, replicates=min(run.replicates, REPLICATES))
     attacks = {name: measured_attack(name, split, run) for name in names}
     best = BestAttack.of(attacks)
-    error, bits = ShareInterval(**best.error.to_json()), ScoreBits(**best.measures.pse.to_json())
+    error, bits = best.error, ScoreBits(**best.measures.pse.to_json())
     return structs.replace(window, matcher=best.matcher, identification_error=error, pse_bits=bits)
 
 

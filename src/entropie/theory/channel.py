@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from entropie.document.base import Part, Unlimited
 from entropie.errors import InvalidParameter
 from entropie.theory import checks
 from entropie.theory.capacity import Capacity, capacity_of
@@ -23,12 +23,11 @@ _MOST_PAIRS = 20_000
 _SLOPES = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """A value that lies between these two, both certified."""
+class Between(Part, frozen=True):
+    """A value that certainly lies between these two; the same number twice where it is exact."""
 
-    low: float
-    high: float
+    low: Unlimited
+    high: Unlimited
 
 
 def capacity(matrix: ArrayLike, tolerance_bits: float = 1e-9) -> Capacity:
@@ -36,13 +35,13 @@ def capacity(matrix: ArrayLike, tolerance_bits: float = 1e-9) -> Capacity:
     return capacity_of(checked_matrix(matrix), tolerance_bits)
 
 
-def alpha_bits(matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9) -> Ends:
+def alpha_bits(matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9) -> Between:
     """The largest capacity over all choices of at most n rows."""
     Q, n = checked_matrix(matrix), checks.whole_number("users", users)
     whole = capacity_of(Q, tolerance_bits)
     ceiling = min(whole.high_bits, math.log2(n), doeblin_theta(Q) * math.log2(min(n, len(Q))))
     if n >= len(Q) or np.count_nonzero(whole.inputs > 0.0) <= n:
-        return Ends(min(whole.low_bits, ceiling), ceiling)
+        return Between(min(whole.low_bits, ceiling), ceiling)
 
     def bounded(rows: NDArray[np.intp]) -> tuple[float, NDArray[np.intp]]:
         """No choice from these rows has more, and the rows in the order of their use."""
@@ -53,15 +52,15 @@ def alpha_bits(matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9) -> E
         return capacity_of(Q[rows], tolerance_bits).low_bits
 
     best, left = _branch_and_bound(len(Q), n, bounded, attained, tolerance_bits)
-    return Ends(best, max(best, min(ceiling, left)))
+    return Between(best, max(best, min(ceiling, left)))
 
 
-def success(matrix: ArrayLike, users: int) -> Ends:
+def success(matrix: ArrayLike, users: int) -> Between:
     """Worst-case chance of naming one of n equally likely people: the largest sum_y max_x Q(y|x) / n over n rows."""
     Q, n = checked_matrix(matrix), checks.whole_number("users", users)
     whole = float(Q.max(axis=0).sum())
     if n >= len(Q):
-        return Ends(whole / n, whole / n)
+        return Between(whole / n, whole / n)
     theta = doeblin_theta(Q)
 
     def bounded(rows: NDArray[np.intp]) -> tuple[float, NDArray[np.intp]]:
@@ -77,7 +76,7 @@ def success(matrix: ArrayLike, users: int) -> Ends:
         return min(ceiling, float(part.max(axis=0).sum())), rows[chosen + rest]
 
     best, left = _branch_and_bound(len(Q), n, bounded, lambda rows: float(Q[rows].max(axis=0).sum()), 1e-12)
-    return Ends(best / n, max(best, min(left, whole, theta * n + 1.0 - theta)) / n)
+    return Between(best / n, max(best, min(left, whole, theta * n + 1.0 - theta)) / n)
 
 
 def _branch_and_bound(
@@ -140,7 +139,7 @@ def dobrushin(matrix: ArrayLike) -> float:
     return max((float(np.abs(Q[x + 1 :] - Q[x]).sum(axis=1).max()) / 2.0 for x in range(len(Q) - 1)), default=0.0)
 
 
-def contraction(matrix: ArrayLike) -> Ends:
+def contraction(matrix: ArrayLike) -> Between:
     """The eta of I(U;Y) <= eta I(U;X), best possible.
 
     Two inputs attain it (Ordentlich & Polyanskiy 2021): it is the largest 1 - sum_y P Q/(b P + (1-b) Q) over two rows
@@ -149,7 +148,7 @@ def contraction(matrix: ArrayLike) -> Ends:
     """
     Q = checked_matrix(matrix)
     if len(Q) == 1:
-        return Ends(0.0, 0.0)
+        return Between(0.0, 0.0)
     ones, others = np.triu_indices(len(Q), 1)
     far = np.concatenate([np.abs(Q[x + 1 :] - Q[x]).sum(axis=1) / 2.0 for x in range(len(Q) - 1)])
     order = np.argsort(-far, kind="stable")
@@ -157,13 +156,13 @@ def contraction(matrix: ArrayLike) -> Ends:
     budget = max(50, _MOST_PAIRS * 50 // Q.shape[1])
     for tried, pair in enumerate(order):
         if far[pair] <= low or tried == budget:
-            return Ends(low, max(high, float(far[pair]) if far[pair] > low else low))
+            return Between(low, max(high, float(far[pair]) if far[pair] > low else low))
         found = _le_cam(Q[ones[pair]], Q[others[pair]], low)
         low, high = max(low, found.low), max(high, found.high)
-    return Ends(low, high)
+    return Between(low, high)
 
 
-def _le_cam(P: Floats, Q: Floats, enough: float) -> Ends:
+def _le_cam(P: Floats, Q: Floats, enough: float) -> Between:
     """Max over b of a concave function: bisection on its slope, the tangents at both ends its ceiling."""
     used = (P > 0.0) & (Q > 0.0)
     P, Q = P[used], Q[used]
@@ -183,10 +182,10 @@ def _le_cam(P: Floats, Q: Floats, enough: float) -> Ends:
         if high <= enough or high - low < 1e-12 or slope == 0.0:
             break
         begin, end = (middle, end) if slope > 0.0 else (begin, middle)
-    return Ends(low, high)
+    return Between(low, high)
 
 
-def order_capacity_bits(matrix: ArrayLike, order: float, rounds: int = 2000, tolerance_bits: float = 1e-6) -> Ends:
+def order_capacity_bits(matrix: ArrayLike, order: float, rounds: int = 2000, tolerance_bits: float = 1e-6) -> Between:
     """Order-a information (Sibson) at its largest over input laws, a > 1: a/(a-1) log max F, F = sum_y (p Q^a)^(1/a).
 
     F is concave in p, so F(p) + the largest slope - p slopes is its ceiling; p grows in proportion to its slopes.
@@ -194,18 +193,18 @@ def order_capacity_bits(matrix: ArrayLike, order: float, rounds: int = 2000, tol
     Q = checked_matrix(matrix)
     if math.isinf(order):
         bits = math.log2(float(Q.max(axis=0).sum()))
-        return Ends(bits, bits)
+        return Between(bits, bits)
     if not order > 1.0:
         raise InvalidParameter.of("order", "a number above 1 (infinity is maximal leakage)", order)
     scale = Q.max(axis=0)  # so that no power underflows
     powers = np.divide(Q, scale, out=np.zeros_like(Q), where=scale > 0.0) ** order
-    p, ends = np.full(len(Q), 1.0 / len(Q)), Ends(0.0, math.inf)
+    p, ends = np.full(len(Q), 1.0 / len(Q)), Between(0.0, math.inf)
     for _ in range(rounds):
         inner = p @ powers
         weight = np.divide(scale * inner ** (1.0 / order), inner, out=np.zeros_like(inner), where=inner > 0.0)
         F, slopes = float((weight * inner).sum()), (powers @ weight) / order
         low, high = (order / (order - 1.0) * math.log2(bound) for bound in (F, F + slopes.max() - float(p @ slopes)))
-        ends = Ends(max(ends.low, low), min(ends.high, high))
+        ends = Between(max(ends.low, low), min(ends.high, high))
         if ends.high - ends.low <= tolerance_bits:
             break
         p = p * slopes

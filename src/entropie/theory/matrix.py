@@ -11,23 +11,11 @@ from numpy.typing import ArrayLike
 from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.notebook import html_table
 from entropie.theory import any_mechanism, channel, composition, fano
-from entropie.theory.channel import Ends
+from entropie.theory.channel import Between as Between
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import AllReports, all_reports, error_of, raised
 
 TOLERANCE_BITS = 1e-6
-
-
-class Between(Part, frozen=True):
-    """A value that certainly lies between these two; the same number twice where it is exact."""
-
-    low: Unlimited
-    high: Unlimited
-
-    @classmethod
-    def of(cls, ends: Ends) -> Between:
-        """From two certified ends."""
-        return cls(ends.low, ends.high)
 
 
 class MatrixGuarantee(Part, frozen=True):
@@ -96,7 +84,7 @@ def matrix_guarantee(matrix: ArrayLike, crowd: Crowd, tolerance_bits: float = TO
         prior_max=crowd.prior_max,
         epsilon=budget,
         theta=theta,
-        alpha_bits=Between.of(alpha),
+        alpha_bits=alpha,
         alpha_bits_composed=composed,
         bayes_error=Between(1.0 - named.high, 1.0 - named.low),
         list_error=error_of(_success(crowd, k, theta, composed, named.high)),
@@ -104,9 +92,9 @@ def matrix_guarantee(matrix: ArrayLike, crowd: Crowd, tolerance_bits: float = TO
         all_reports=all_reports(crowd, k, Fraction(theta), budget, entry),
         capacity_bits=Between(whole.low_bits, whole.high_bits),
         bayes_capacity=float(Q.max(axis=0).sum()),
-        order_2_bits=Between.of(channel.order_capacity_bits(Q, 2.0)),
+        order_2_bits=channel.order_capacity_bits(Q, 2.0),
         dobrushin=min(1.0, channel.dobrushin(Q)),
-        contraction=Between.of(channel.contraction(Q)),
+        contraction=channel.contraction(Q),
     )
 
 

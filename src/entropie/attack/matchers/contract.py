@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
-from entropie.attack.keyed import KeyedRows, check_codes, match_keys
+from entropie.attack.keyed import KeyedRows, KeyNumbers, check_codes
 from entropie.data.traces import Traces
 
 Rows = tuple[FeatureRows, NDArray[np.float64] | None]
@@ -27,6 +27,8 @@ Rows = tuple[FeatureRows, NDArray[np.float64] | None]
 
 _ITEM_SLOT = np.uint64(2**40)
 _SLOT = np.uint64(2**41)
+_BLOCK = 1 << 12
+"""People whose keys are made at a time: most of them are of no target, and are not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,16 @@ class Matcher(ABC):
         """Match all targets, or those of the people `attacked`, with all users at once."""
         check_same_people(train, target)
         population = self.population(train, target)
-        users = self.user_keys(train, _all_codes(train), population)
         targets = self.target_keys(taken(target, attacked), _all_codes(target), population)
-        largest = max(self.largest_weight, float(np.abs(users.weights).max(initial=0.0)))
-        return Matching(*match_keys(users, targets), targets.term, users.term, largest, attacked)
+        numbers, codes = KeyNumbers(targets), _all_codes(train)
+        largest, rows, terms = self.largest_weight, [], []
+        for people in np.array_split(np.arange(train.users), train.users // _BLOCK + 1):
+            block = self.user_keys(train.take(people), codes, population)
+            largest = max(largest, float(np.abs(block.weights).max(initial=0.0)))
+            rows.append(numbers.rows(block))
+            terms += [] if block.term is None else [block.term]
+        penalty = np.concatenate(terms) if terms else None
+        return Matching(FeatureRows.concat(rows), numbers.rows(targets), targets.term, penalty, largest, attacked)
 
 
 class ItemMatcher(Matcher):

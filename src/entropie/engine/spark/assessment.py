@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from entropie.attack.attacker import AttackerRow
 from entropie.attack.scoring import needs_atoms
+from entropie.data.split import nobody_to_attack
 from entropie.engine.spark.attackers import attacker_rows, fits_a_task
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
@@ -21,7 +22,7 @@ from entropie.engine.spark.progress import watched
 from entropie.engine.spark.reading import parallelism
 from entropie.engine.spark.session import connect, failures, require
 from entropie.engine.spark.statistics import Items, block_boxes, populations
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidParameter
 from entropie.findings import Attacked as AttackedPeople
 from entropie.findings import Findings, put_together
 from entropie.plan.attacks import AttackSpec
@@ -122,14 +123,6 @@ class _Blocks:
         with watched(engine.spark, run.progress, "learning"):
             known = populations(self.boxes, rule, self.items, engine.people, needed)
         return attack_blocks(self.boxes, Job(plan, rule, tuple(specs), known, run.seed, run.replicates), run.progress)
-
-
-def nobody_to_attack(users: int) -> InvalidInput:
-    """As one machine says it."""
-    return InvalidInput(
-        f"None of {users} users has events both to learn from and to attack; two events per user are "
-        "needed to split a trace."
-    )
 
 
 def _rows(engine: SparkEngine) -> tuple[AttackerRow, ...]:
