@@ -256,19 +256,17 @@ class _Further:
 
     def _protect(self, wanted: float, document: dict[str, Any], findings: Findings, prepared: Prepared) -> None:
         from entropie.mitigate.obfuscation import Wanted
-        from entropie.mitigate.protect import protect_split
-        from entropie.mitigate.protection import figure
+        from entropie.mitigate.protect import as_it_is_of, protect_split
 
-        before = figure(findings.best.matcher, findings.matcher_error, findings.best.measures.pse)
-        document |= protect_split(prepared.traces, prepared.split, Wanted(wanted), self.request.run, before).to_json()
+        goal, before = Wanted(wanted, scope=self.request.attackers.scope), as_it_is_of(findings.attackers)
+        document |= protect_split(prepared.traces, prepared.split, goal, self.request.run, before).to_json()
 
     def _windows(self, length: int, document: dict[str, Any], prepared: Prepared) -> None:
         from entropie.mitigate.windows import windows
 
         people = People(max(2, self.request.people.min_events))
-        split = prepared.split
-        drawn = None if split.attacked is None else split.users[split.attacked]
-        each = windows(prepared.traces, length, people, self.request.attackers, self.request.run, drawn=drawn)
+        released, asked = prepared.released, self.request
+        each = windows(released, length, people, asked.attackers, asked.run, drawn=prepared.attacked)
         document["windows"] = [window.to_json() for window in each]
 
 

@@ -69,7 +69,7 @@ def test_every_attacker_has_its_rows(found: tuple[AttackerRow, ...]) -> None:
 def test_who_is_in_scope(found: tuple[AttackerRow, ...]) -> None:
     """By default everybody; of points four at the data's own resolution, which cannot be left out."""
     judged = [(row.attacker, row.points, row.time_resolution) for row in found if row.in_scope]
-    assert judged == [("points", 4, "second"), *((name, None, None) for name in ("profile", "crowd", "joint"))]
+    assert judged == [("points", 4, "second"), *((name, None, "hour") for name in ("profile", "crowd", "joint"))]
     few = rows_of(habits(1), points=(2,), scope=("points",), control=False)
     assert {row.points for row in few} == {2, 4, None}
     assert [row.points for row in few if row.in_scope] == [4]

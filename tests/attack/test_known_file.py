@@ -16,6 +16,7 @@ from entropie.attack.points import PointIndex, drawn_points, draws_for, queries_
 from entropie.attack.reports import report_rows
 from entropie.data.columns import Dictionary
 from entropie.data.events import read_events
+from entropie.data.filter import user_hashes
 from entropie.data.known import KnownFile, read_known
 from entropie.data.reported import Reported, read_reported
 from entropie.data.reports import to_columns
@@ -111,6 +112,25 @@ def test_points_of_the_release_itself_are_those_of_the_plain_intersection() -> N
             assert row.reidentified.value == pytest.approx((1.0 / holders).mean())
     assert "100" in file.facts.notes[-1]
     assert "maximum knowledge" in file.facts.notes[-1]
+
+
+def test_some_people_are_drawn_by_their_ids_and_everybody_stays_a_candidate() -> None:
+    """Each person drawn is found as surely as when all are attacked; another order of rows draws the same people."""
+    known, release = world(people=120)
+    whole, request = opened(known, release, matchers=["visit"])
+    some, asked = opened(known, release, matchers=["visit"], targets=30)
+    ids = np.sort(np.unique(release["user"].to_numpy()))[:120]
+    hashes = user_hashes(ids.tolist())
+    assert some.targets.tolist() == np.sort(np.argsort(hashes)[:30]).tolist()
+    again, _ = opened(known, release.take(np.random.default_rng(1).permutation(release.num_rows)), targets=30)
+    assert again.targets.tolist() == some.targets.tolist()
+    for of_all, of_some in zip(rows_of(whole, request), rows_of(some, asked), strict=True):
+        assert (of_all.targets, of_some.targets) == (120, 30)
+        assert (of_all.people, of_all.matcher, of_all.points) == (of_some.people, of_some.matcher, of_some.points)
+        if of_all.matcher in ("fused", "visit"):
+            assert of_all.naming.credit[some.targets] == pytest.approx(of_some.naming.credit)  # type: ignore[union-attr]
+        assert of_some.control is None or of_some.control.value < 0.2
+    assert rows_of(some, asked)[0].reidentified.value > 0.3
 
 
 # -- Reports -----------------------------------------------------------------------------------------------------------

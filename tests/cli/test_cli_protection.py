@@ -20,6 +20,7 @@ def row(name: str, *, epsilon: float | None = None, promised: tuple | None = Non
         "attack": {"matcher": "visit", "identification_error": {"value": 0.75, "low": 0.7, "high": 0.8}},
         "utility": {"top_20": {"relative_error": errors[0]}, "top_100": {"relative_error": errors[1]}},
         "recommended": False,
+        "known_events": {"matcher": "points", "identification_error": {"value": 0.375, "low": 0.3, "high": 0.4}},
         "sentence": f"A sentence about {name}.",
         **more,
     }
@@ -28,6 +29,7 @@ def row(name: str, *, epsilon: float | None = None, promised: tuple | None = Non
 GOAL = {
     "bayes_error": 0.9,
     "basis": None,
+    "not_run": ["joint"],
     "sentence": "Noise is needed.",
     "details": "One event carries bits.",
     "recommendation": "local hashing, one event per person, because it is so. Rule: the rule.",
@@ -56,14 +58,16 @@ def test_exact_text():
     assert text(DOCUMENT, verbose=False) == (
         """\
 People re-identified; the goal is an error rate of at least 90~%:
-protection            guaranteed at most   our attack   top 20 off by
-─────────────────────────────────────────────────────────────────────
-as it is                    no guarantee         90~%           exact
-pseudonyms alone            no guarantee         25~%           exact
-randomized response                 10~%         25~%           150~%
-local hashing *                      8~%         25~%            50~%
-As it is: every event is sent; the others: one event per person. Top 20: error
-of the counts of the 20 most frequent items; at 100 % nothing is left of them.
+protection            guaranteed at most   earlier   known   top 20 off by
+──────────────────────────────────────────────────────────────────────────
+as it is                    no guarantee      90~%    62~%           exact
+pseudonyms alone            no guarantee      25~%    62~%           exact
+randomized response                 10~%      25~%    62~%           150~%
+local hashing *                      8~%      25~%    62~%            50~%
+Not tried on what is sent: one-to-one matching.
+As it is: every event is sent; the others: one event per person. Earlier, known:
+by who knows earlier behaviour, or events that are sent. Top 20: error of the
+counts of the 20 most frequent items; at 100 % nothing is left of them.
 Recommended: local hashing, one event per person, because it is so. Rule: the
 rule."""
     )
@@ -73,18 +77,20 @@ def test_exact_text_with_all_numbers():
     assert text(DOCUMENT, verbose=True) == (
         """\
 People re-identified; the goal is an error rate of at least 90~%:
-protection    epsilon       at most   10 guesses   our attack   top 20   top 100
+                                         10
+protection    epsilon   at most     guesses   earlier   known   top 20   top 100
 ────────────────────────────────────────────────────────────────────────────────
-as it is                         no                      90~%    exact     exact
-                          guarantee
-pseudonyms                       no                      25~%    exact     exact
-alone                     guarantee
-randomized        5.5          10~%         12~%         25~%    150~%   1,225~%
+as it is                   none                  90~%    62~%    exact     exact
+pseudonyms                 none                  25~%    62~%    exact     exact
+alone
+randomized        5.5      10~%        12~%      25~%    62~%    150~%   1,225~%
 response
-local            5.25           8~%         90~%         25~%     50~%      76~%
+local            5.25       8~%        90~%      25~%    62~%     50~%      76~%
 hashing *
-As it is: every event is sent; the others: one event per person. Top 20: error
-of the counts of the 20 most frequent items; at 100 % nothing is left of them.
+Not tried on what is sent: one-to-one matching.
+As it is: every event is sent; the others: one event per person. Earlier, known:
+by who knows earlier behaviour, or events that are sent. Top 20: error of the
+counts of the 20 most frequent items; at 100 % nothing is left of them.
 Recommended: local hashing, one event per person, because it is so. Rule: the
 rule.
 
@@ -101,9 +107,9 @@ A sentence about randomized response.
 A sentence about local hashing.
 
 Guaranteed: the share re-identified by any attacker, on average, whatever they
-know. 10 guesses: the same for an attacker who names ten people. Our attack: the
-share that our own attack re-identifies. Noise protects what is sent from now
-on, not data that have already left."""
+know. 10 guesses: the same for an attacker who names ten people. Earlier, known:
+what our own attacks re-identify. Noise protects what is sent from now on, not
+data that have already left."""
     )
 
 

@@ -41,8 +41,8 @@ from entropie.mitigate.obfuscation import (
     sampled_credit,
     wanted_error_value,
 )
-from entropie.mitigate.protect import protect_split, single_datum_error
-from entropie.mitigate.protection import Protection, figure, people_needed
+from entropie.mitigate.protect import as_it_is_of, protect_split, single_datum_error
+from entropie.mitigate.protection import AsItIs, Protection, people_needed
 from entropie.request import Run, SplitRule
 from entropie.words import percent
 
@@ -243,7 +243,7 @@ def test_rows_side_by_side():
     traces = crowd(200, 300)
     split = split_traces(traces)
     before = ProtectionAttack("bayes", ShareInterval(0.2, 0.15, 0.25), None)
-    found = protect(traces, split, 0.9, dataclasses.replace(FAST, seed=3), before)
+    found = protect(traces, split, 0.9, dataclasses.replace(FAST, seed=3), AsItIs(before))
     assert [row.name for row in found.rows] == [
         "as it is",
         "pseudonyms alone",
@@ -309,7 +309,7 @@ def test_every_row_says_what_is_sent():
     traces = crowd(200, 300)
     split = split_traces(traces)
     before = ProtectionAttack("bayes", ShareInterval(0.2, 0.15, 0.25), None)
-    found = protect(traces, split, 0.9, as_it_is=before)
+    found = protect(traces, split, 0.9, as_it_is=AsItIs(before))
     assert [row.sends for row in found.rows] == ["every event", *["one event per person"] * 3]
     assert [row.events_sent for row in found.rows] == [200 * 6, 200, 200, 200]  # halves of twelve events
     for words in (
@@ -322,7 +322,7 @@ def test_every_row_says_what_is_sent():
     risen = msgspec.structs.replace(
         before, identification_error=ShareInterval(1.0, 0.98, 1.0)
     )  # no fall to be explained
-    assert "sending less" not in protect(traces, split, 0.9, as_it_is=risen).goal.details
+    assert "sending less" not in protect(traces, split, 0.9, as_it_is=AsItIs(risen)).goal.details
     several = protect(traces, split, 0.8, reports_per_user=3)
     assert {row.sends for row in several.rows} == {"up to 3 events per person"}
     assert {row.events_sent for row in several.rows} == {600}
@@ -475,11 +475,32 @@ def test_a_measured_error_is_called_measured():
     rng = np.random.default_rng(8)  # habits that change between the halves: the attacker learned nothing of use
     halves = [rng.integers(0, 500, (100, 5)), rng.integers(500, 1000, (100, 5))]
     traces = Traces(np.arange(101) * 10, np.concatenate(halves, axis=1).ravel().astype(np.uint32), 1000)
-    found = protect(traces, split_traces(traces), 0.8)
+    found = protect(traces, split_traces(traces), 0.8, scope=("profile",))
+    assert found.goal.not_run == ["points"]
     assert found.goal.error_known_all < 0.8 <= found.goal.error_measured
     assert found.goal.basis == "measured"
     assert found.recommended.name == "pseudonyms alone"
     assert "This is measured, not guaranteed" in spaced(found.goal.sentence)
+    # whoever knows the event that is sent finds nearly everybody: what earlier behaviour cannot do is no ground
+    knowing = protect(traces, split_traces(traces), 0.8)
+    assert knowing.goal.noise_needed
+    assert knowing.goal.error_measured < 0.3
+    assert knowing.goal.not_run == ["crowd", "joint"]
+
+
+def test_known_events_of_what_is_sent_by_hand():
+    """One event each: its senders are the candidates. Through noise, the guarantee holds for this attacker too."""
+    traces = crowd(200, 300)
+    split = split_traces(traces)
+    found = protect(traces, split, 0.7, dataclasses.replace(FAST, seed=3))
+    first = split.target.items[split.target.offsets[:-1]]
+    plain, *noisy = found.rows
+    assert 1.0 - plain.known_events.identification_error.value == pytest.approx(np.unique(first).size / 200)
+    assert plain.known_events.identification_error.value < plain.attack.identification_error.value - 0.2
+    for row in noisy:
+        assert row.known_events.identification_error.high >= row.guarantee.bayes_error
+        assert row.known_events.identification_error.value <= row.attack.identification_error.value + 0.05
+        assert "By who knows events that are sent: " in row.sentence
 
 
 @pytest.mark.parametrize("wanted", [0.98, 0.99])
@@ -632,7 +653,7 @@ def test_events_in_protection_out(tmp_path):
     events = table(traces)
     found = entropie.protect(events, 0.6, matchers=["visit", "bayes"], seed=3, threads=1)
     plain = entropie.assess(events, matchers=["visit", "bayes"], known_events=[], seed=3, threads=1, control=False)
-    best = figure(plain.best.matcher, plain.matcher_error, plain.best.measures.pse)
+    best = as_it_is_of(plain.attackers)
     split = split_traces(traces)
     same = protect_split(traces, split, Wanted(0.6), Run(seed=3, threads=1), best)
     assert found.to_json() == same.to_json()

@@ -59,22 +59,55 @@ def test_each_window_is_an_assessment_of_its_rows() -> None:
         alone = entropie.assess(
             rows, matchers=MATCHERS, control=False, known_events=[], replicates=20, seed=3, threads=1
         )
-        assert window.identification_error.to_json() == alone.matcher_error.to_json()
-        assert (window.matcher, window.pse_bits.to_json()) == (alone.best.matcher, alone.best.measures.pse.to_json())  # type: ignore[union-attr]
+        assert window.identification_error.to_json() == alone.reidentified.complement.to_json()
+        assert (window.attacker, window.knows) == (
+            alone.document["headline"]["attacker"],
+            alone.document["headline"]["knows"],
+        )
+        assert window.attackers_run == ["points", "profile", "crowd", "joint"]
+        assert window.pse_bits.to_json() == alone.best.measures.pse.to_json()  # type: ignore[union-attr]
         assert (window.users, window.events) == (alone.users, alone.events)
     assert [window.identification_error is None for window in found] == [False, False, True, True, False]
-    assert found[0].identification_error.value < 0.4  # type: ignore[union-attr]
-    assert found[1].identification_error.value == pytest.approx(1 - 1 / 50)  # type: ignore[union-attr]
+    assert found[1].identification_error.value == 0.0  # type: ignore[union-attr]  # each has a second of their own
+    earlier = cut(
+        read_events(Source(table)).traces, 7 * DAY, min_people=20, attackers=replace(THREE, scope=("profile",))
+    )
+    assert earlier[0].identification_error.value < 0.4  # type: ignore[union-attr]
+    assert earlier[1].identification_error.value > 0.9  # type: ignore[union-attr]
     assert [window.users for window in found] == [50, 50, 0, 10, 25]
     assert found[2].reason == "0 people have 10 events or more in this window, 20 are needed."
     assert found[3].reason == "10 people have 10 events or more in this window, 20 are needed."
     assert [window.complete for window in found] == [True, True, True, True, False]
 
 
+def own_seconds() -> pa.Table:
+    """Forty people at three places that all share, each at a second of their own: only times tell them apart."""
+    rng = np.random.default_rng(1)
+    rows = [
+        (person, int(rng.integers(3)), START + event * 13 * HOUR + 7 * person)
+        for event in range(12)
+        for person in range(40)
+    ]
+    users, items, times = zip(*rows, strict=True)
+    return pa.table({"user": users, "item": items, "time": times})
+
+
+def test_known_events_are_not_left_out_of_a_window() -> None:
+    traces = read_events(Source(own_seconds())).traces
+    [window] = cut(traces, 30 * DAY, min_people=20)
+    assert window.attacker == "points"
+    assert window.knows == "4 random events, to the second"
+    assert window.identification_error.value == 0.0  # type: ignore[union-attr]
+    [narrow] = cut(traces, 30 * DAY, min_people=20, attackers=replace(THREE, scope=("profile",)))
+    assert narrow.attackers_run == ["profile"]
+    assert narrow.identification_error.value > 0.3  # type: ignore[union-attr]
+
+
 def test_rows_of_the_document() -> None:
     found = cut(read_events(Source(drifting())).traces, 7 * DAY, min_people=20)
     rows = json.loads(json.dumps([window.to_json() for window in found], allow_nan=False))
     keys = {"from", "to", "users", "events", "complete", "identification_error", "pse_bits", "matcher", "reason"}
+    keys |= {"attacker", "knows", "attackers_run"}
     assert all(row.keys() == keys for row in rows)
     assert (rows[0]["from"], rows[0]["to"], rows[1]["from"]) == ("2020-09-14", "2020-09-21", "2020-09-21")
     assert rows[2]["identification_error"] is rows[2]["pse_bits"] is rows[2]["matcher"] is None

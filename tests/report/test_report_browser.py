@@ -123,7 +123,7 @@ def test_the_first_screen_tells_the_risk_how_sure_and_what_to_do(opened):
     assert place["y"] + place["height"] <= 900
 
 
-@pytest.mark.parametrize("label", ["Not covered", "Re-identified", "By our attack", "Error of top 20"])
+@pytest.mark.parametrize("label", ["Not covered", "Re-identified", "By known events", "Error of top 20"])
 def test_the_columns_that_matter_are_on_a_phones_screen(label, opened, full):
     cells = opened(full, width=390).page.locator(f"td[data-label='{label}']:visible")
     assert cells.count() >= 3

@@ -120,6 +120,7 @@ class AttackerRow:
 
     failed        its error is significantly above that of guessing: the model is wrong, and says nothing of safety
     look_alikes   how often an id is named that looks like the right one, where that was asked
+    instead_of    attackers who need not be judged where this one is
     """
 
     attacker: str
@@ -141,6 +142,7 @@ class AttackerRow:
     seconds: float = 0.0
     naming: Naming | None = None
     ranks: Ranks | None = None
+    instead_of: tuple[str, ...] = ()
 
     @classmethod
     def of(

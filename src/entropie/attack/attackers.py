@@ -46,10 +46,10 @@ def scoped(rows: list[AttackerRow], request: Request) -> tuple[AttackerRow, ...]
     """Say of each row whether it is judged: by name, and of points the number and resolution of the convention.
 
     Nobody sees the reports of a mechanism but who receives them, so that known reports are no knowledge about a person:
-    where the attacker who knows the mechanism was run, points are judged only if asked for.
+    where the attacker who knows the mechanism was run on reports that fit it, points are judged only if asked for.
     """
-    reported = any(row.attacker == "reports" for row in rows)
-    names = request.attackers.scope or tuple(name for name in ATTACKERS if not (reported and name == "points"))
+    needless = {name for row in rows for name in row.instead_of}
+    names = request.attackers.scope or tuple(name for name in ATTACKERS if name not in needless)
     finest = next((row.time_resolution for row in rows if row.attacker == "points"), None)
     return tuple(
         replace(

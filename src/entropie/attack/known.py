@@ -1,7 +1,8 @@
 """The attacker who holds another file of the same people: another source, another period.
 
-Everybody of the known file is a candidate, every trace of the release is attacked; what counts is how many people who
-are in both are found. Whoever is in one file only stays, as in the world.
+Everybody of the known file is a candidate. Every trace of the release is attacked, or those of some people who are in
+both, drawn by their ids; what counts is how many who are in both are found. Whoever is in one file only stays, as in
+the world.
 """
 
 from __future__ import annotations
@@ -53,16 +54,16 @@ def _profile_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
     begun = clock.perf_counter()
     shared = file.facts.same_events_share or 0.0
     lesson = learn(file.known, contained=shared if shared >= _CONTAINED else 0.0, threads=threads)
-    plain = name_targets(file.known, file.release, lesson, threads=threads)
+    plain = name_targets(file.known, file.release, lesson, rows=file.attacked, threads=threads)
     found = {
         MATCHER: plain,
         f"{MATCHER}, crowd": lesson.crowd(plain, users),
         f"{MATCHER}, one-to-one": lesson.joint(plain, users),
     }
     seconds = (clock.perf_counter() - begun) / len(found)
-    owners, shuffled = np.arange(file.pairs), shuffled_pairs(file.pairs, run.seed)
+    owners, shuffled = file.targets, shuffled_pairs(file.pairs, run.seed)[file.targets]
     for matcher, everybody in found.items():
-        lists = Candidates(everybody.people[: file.pairs], everybody.scores[: file.pairs])
+        lists = Candidates(everybody.people[: owners.size], everybody.scores[: owners.size])
         control = naming_of(lists, shuffled, users) if request.attackers.control else None
         row = naming_of(lists, owners, users)
         yield AttackerRow.of(NAME, "the known file", users, row, control, matcher=matcher, seconds=seconds)
@@ -77,12 +78,12 @@ def _matcher_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
     order = np.concatenate((shuffled_pairs(file.pairs, run.seed), np.arange(file.pairs, users)))
     for name in request.attackers.matchers or MATCHERS:
         begun = clock.perf_counter()
-        models = Models.of(name, file.known, target)
-        row = Naming.of_outcome(models.attack(run, stage=f"attacking: known file, {name}"), file.pairs)
+        models = Models.of(name, file.known, target, file.attacked)
+        row = Naming.of_outcome(models.attack(run, stage=f"attacking: known file, {name}"), file.targets.size)
         control = None
         if request.attackers.control:
             control = Naming.of_outcome(
-                models.exchanged(order).attack(run, stage=f"control: known file, {name}"), file.pairs
+                models.exchanged(order).attack(run, stage=f"control: known file, {name}"), file.targets.size
             )
         seconds = clock.perf_counter() - begun
         yield AttackerRow.of(NAME, "the known file", users, row, control, matcher=name, seconds=seconds)
@@ -95,11 +96,11 @@ def _point_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
     far times may be apart.
     """
     run, errors = request.run, request.attackers.point_errors or PointErrors()
-    people = file.known.take(np.arange(file.pairs))
-    draws = draws_for(file.pairs)
+    people = file.known.take(file.targets)
+    draws = draws_for(people.users)
     drawn = drawn_points(people, request.attackers.points[-1], draws, run.seed)
     beliefs = beliefs_of(people, drawn, PointErrors(), run.seed)  # errors of another file are real, none are made
-    owners, shuffled = np.arange(file.pairs), shuffled_pairs(file.pairs, run.seed)
+    owners, shuffled = file.targets, shuffled_pairs(file.pairs, run.seed)[file.targets]
     index = PointIndex.of(file.release, run.threads)
     for resolution in common_resolutions(file.known, file.release):
         for points in request.attackers.points:

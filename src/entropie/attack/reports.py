@@ -70,6 +70,7 @@ def report_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
         row,
         control if request.attackers.control else None,
         matcher=sent.mechanism.kind,
+        instead_of=("points",) if sent.fits else (),
         seconds=clock.perf_counter() - begun,
     )
 

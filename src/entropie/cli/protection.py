@@ -8,9 +8,10 @@ from typing import Any
 from entropie.cli import output
 from entropie.words import digits, percent, stated
 
+_ATTACKERS = {"points": "known events", "crowd": "the crowd of all traces", "joint": "one-to-one matching"}
 _READING = (
     "Guaranteed: the share re-identified by any attacker, on average, whatever they know. 10 guesses: the same for an "
-    "attacker who names ten people. Our attack: the share that our own attack re-identifies. Noise protects what is "
+    "attacker who names ten people. Earlier, known: what our own attacks re-identify. Noise protects what is "
     "sent from now on, not data that have already left."
 )
 
@@ -18,12 +19,13 @@ _READING = (
 def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
     rows, goal = document["protection"], document["protection_goal"]
-    headers = ["protection", "guaranteed at most", "our attack", "top 20 off by"]
+    headers = ["protection", "guaranteed at most", "earlier", "known", "top 20 off by"]
     if verbose:
-        headers = ["protection", "epsilon", "at most", "10 guesses", "our attack", "top 20", "top 100"]
+        headers = ["protection", "epsilon", "at most", "10 guesses", "earlier", "known", "top 20", "top 100"]
     lines = [
         output.paragraph(f"People re-identified; the goal is an error rate of at least {stated(goal['bayes_error'])}:"),
         output.table(headers, [_cells(row, verbose) for row in rows]),
+        output.paragraph(_not_run(goal)),
         output.paragraph(_legend(rows)),
         output.paragraph(f"Recommended: {goal['recommendation']}" if _is_recommended(rows) else goal["recommendation"]),
     ]
@@ -33,10 +35,17 @@ def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     return "\n".join(line for line in lines if line or verbose)
 
 
+def _not_run(goal: Mapping[str, Any]) -> str:
+    """Which attackers in scope were not tried on what is sent."""
+    left = [_ATTACKERS[name] for name in goal["not_run"]]
+    return f"Not tried on what is sent: {', '.join(left)}." if left else ""
+
+
 def _legend(rows: Sequence[Mapping[str, Any]]) -> str:
     """What is sent in which row, and what the last column is."""
     least = rows[-1]["sends"]
     said = f"As it is: {rows[0]['sends']} is sent; the others: {least}. " if rows[0]["sends"] != least else ""
+    said += "Earlier, known: by who knows earlier behaviour, or events that are sent. "
     return f"{said}Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is left of them."
 
 
@@ -47,15 +56,17 @@ def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
 def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     mechanism, guarantee, utility = row["mechanism"], row["guarantee"], row["utility"]
     name = f"{row['name']} *" if row["recommended"] else row["name"]
-    guaranteed, listed = ("no guarantee", "") if guarantee is None else (
+    guaranteed, listed = ("none" if verbose else "no guarantee", "") if guarantee is None else (
         percent(1.0 - guarantee["bayes_error"]), percent(1.0 - guarantee["list_error"])
     )  # fmt: skip
     tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
     attack = percent(1.0 - row["attack"]["identification_error"]["value"])
+    known = row["known_events"]
+    attacks = [attack, "not run" if known is None else percent(1.0 - known["identification_error"]["value"])]
     if not verbose:
-        return [name, guaranteed, attack, tops[0]]
+        return [name, guaranteed, *attacks, tops[0]]
     epsilon = "" if mechanism is None else digits(mechanism["epsilon"])
-    return [name, epsilon, guaranteed, listed, attack, *tops]
+    return [name, epsilon, guaranteed, listed, *attacks, *tops]
 
 
 def _relative(error: float) -> str:

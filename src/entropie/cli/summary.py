@@ -357,14 +357,17 @@ def _convergence(found: Convergence | None) -> str:
 def windows_text(windows: Sequence[dict[str, Any]]) -> str:
     """The risk of each window of time, and what it means."""
     rows = [_window_row(window) for window in windows]
-    lines = [output.table(["from", "to", "people", "events", "re-identified"], rows)]
+    lines = [output.table(["from", "to", "people", "events", "re-identified", "by who knows"], rows)]
     skipped = [window for window in windows if window["reason"]]
     if skipped:
         more = f" The same holds for {len(skipped) - 1} more." if len(skipped) > 1 else ""
         lines += ["", output.paragraph(f"Not attacked, from {skipped[0]['from']}: {skipped[0]['reason']}{more}")]
     if windows and not windows[-1]["complete"]:
         lines += ["", output.paragraph("The data end before the last window does.")]
-    lines += ["", output.paragraph("Each window is attacked with what was known within it: first half, second half.")]
+    run: Sequence[str] = next((window["attackers_run"] for window in windows if window["attackers_run"]), [])
+    said = f" Run: {', '.join(run)}; the strongest counts." if run else ""
+    known = "Each window is attacked with what was known within it: first half, second half, or some of its events."
+    lines += ["", output.paragraph(f"{known}{said}")]
     return "\n".join(lines)
 
 
@@ -373,4 +376,5 @@ def _window_row(window: dict[str, Any]) -> list[str]:
     share = "" if error is None else f"{percent(1.0 - error['value'])}"
     if error is not None:
         share += f" ({percent(1.0 - error['high'])[:-2]} to {percent(1.0 - error['low'])})"
-    return [window["from"], window["to"], count(window["users"]), count(window["events"]), share]
+    sizes = count(window["users"]), count(window["events"])
+    return [window["from"], window["to"], *sizes, share, "" if error is None else NAMES[window["attacker"]]]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from entropie.data.clocks import clock_shift, same_events
 from entropie.data.events import Events, open_source, read_events
+from entropie.data.filter import drawn_users
 from entropie.data.pairs import Ids, Rows, mapped_people, places_of, same_people, would_match
 from entropie.data.traces import Traces
 from entropie.document.base import KnownFacts
@@ -34,14 +35,21 @@ _MUCH = 0.5
 class KnownFile:
     """Both files in one numbering: the first `pairs` people of each are the same, in the same order.
 
-    known     what the attacker knows, by person
-    release   the events released, by pseudonym
+    known      what the attacker knows, by person
+    release    the events released, by pseudonym
+    attacked   who of the people in both is attacked, ascending; None: all
     """
 
     known: Traces
     release: Traces
     pairs: int
     facts: KnownFacts
+    attacked: NDArray[np.int64] | None = None
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Who is attacked, each among everybody of the known file."""
+        return np.arange(self.pairs) if self.attacked is None else self.attacked
 
 
 def read_other(request: Request, run: Run) -> Events:
@@ -65,7 +73,9 @@ def read_known(request: Request, release: Events, run: Run) -> KnownFile | None:
     if request.attackers.known is None or release.report.obfuscated:
         return None
     known = read_other(request, run)
-    return brought_together(known, release, paired(request, ids_of(known), ids_of(release), run))
+    rows = paired(request, ids_of(known), ids_of(release), run)
+    drawn = drawn_users(release.user_ids.take(pa.array(rows[1])), request.attackers)
+    return replace(brought_together(known, release, rows), attacked=drawn)
 
 
 def ids_of(events: Events) -> Ids:

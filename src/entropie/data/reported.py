@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from entropie.data.arrow import values_of
 from entropie.data.columns import Dictionary
 from entropie.data.events import Events
+from entropie.data.fitting import Sent, doubts
 from entropie.data.known import ids_of, paired, people_notes, read_other
 from entropie.data.pairs import Ids, places_of
 from entropie.data.reports import LinkedReports, read_linked_reports
@@ -35,13 +36,17 @@ BESIDE = ".parameters.json"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reported:
-    """Known people's items, and reports: the first `pairs` known people are the senders of `linked.take(senders)`."""
+    """Known people's items, and reports: the first `pairs` known people are the senders of `linked.take(senders)`.
+
+    fits   whether the reports show that they are of the mechanism, so that nobody but their receiver knows them
+    """
 
     mechanism: Mechanism
     known: Traces
     linked: LinkedReports
     senders: NDArray[np.int64]
     facts: KnownFacts
+    fits: bool = True
 
     @property
     def pairs(self) -> int:
@@ -99,8 +104,10 @@ def read_reported(request: Request, release: Events, run: Run) -> Reported | Non
         same_events_share=None,
         shift_seconds=0,
     )
-    facts = structs.replace(facts, notes=list(people_notes(facts, ids_of(known), sent)))
-    return Reported(mechanism, held, linked, rows[1], facts)
+    theirs, timed = held.take(np.arange(rows[0].size)), release.traces.times is not None
+    doubted = doubts(Sent(mechanism, linked, rows[1], theirs, timed))
+    facts = structs.replace(facts, notes=[*doubted, *people_notes(facts, ids_of(known), sent)])
+    return Reported(mechanism, held, linked, rows[1], facts, not doubted)
 
 
 def _in_domain(known: Events, mechanism: Mechanism, request: Request) -> tuple[Traces, int]:

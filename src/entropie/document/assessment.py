@@ -221,6 +221,9 @@ class Window(Part, frozen=True):
     pse_bits: ScoreBits | None
     matcher: str | None
     reason: Annotated[str | None, Meta(description="Why it was not attacked; null where it was.")]
+    attacker: Annotated[str | None, Meta(description="The strongest attacker in scope, whose error it is.")] = None
+    knows: str | None = None
+    attackers_run: Annotated[list[str], Meta(description="The attackers in scope.")] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for moment in (self.begins, self.ends):

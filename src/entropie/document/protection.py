@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from entropie.document.base import AtLeastOne, Count, Part, Share, Size
 from entropie.document.measured import ScoreBits, ShareInterval
@@ -88,6 +88,10 @@ class ProtectionRow(Part, frozen=True):
     utility: Utility
     recommended: Annotated[bool, Meta(description="At most one row; none where no setting keeps useful counts.")]
     sentence: str
+    known_events: Annotated[
+        ProtectionAttack | None,
+        Meta(description="What an attacker gets who knows events that are sent themselves; null where out of scope."),
+    ] = None
 
 
 class ProtectionGoal(Part, frozen=True):
@@ -97,7 +101,7 @@ class ProtectionGoal(Part, frozen=True):
     error_from_pie     what Fano's inequality makes of these bits (t times as many for t events)
     error_known_all    the exact error of an attacker who knows everybody's habits, for such an event (one only)
     error_of_any_data  what holds for all data of this size: 1 - k/n, where there are fewer items than people
-    error_measured     lower end of the interval of the attack on pseudonyms
+    error_measured     lower end of the interval of the attack on pseudonyms, by earlier behaviour or by known events
     basis              which of these meets the goal without noise; null where none does
     """
 
@@ -114,6 +118,9 @@ class ProtectionGoal(Part, frozen=True):
     recommendation: Annotated[
         str, Meta(description="Which row to take; or that no setting keeps useful counts, and what would help.")
     ]
+    not_run: Annotated[
+        list[str], Meta(description="Attackers in scope that were not run on what is sent with noise or in part.")
+    ] = field(default_factory=list)
 
     def bound_is_beaten(self, error: float) -> bool:
         """Whether an attack on the first events does better than any attack can on events drawn at random."""

@@ -55,6 +55,7 @@ class Wanted:
     error             error rate that whoever sees one person's reports alone shall have, at least
     reports_per_user  how many events each person sends
     max_epsilon       largest budget allowed; None: local hashing is kept to that of randomized response
+    scope             attackers that are tried, by name; all where empty
     repetitions       simulated collections behind every figure of usefulness
     also              further error rates to show the cost of
     """
@@ -62,6 +63,7 @@ class Wanted:
     error: float
     reports_per_user: int = 1
     max_epsilon: float | None = None
+    scope: tuple[str, ...] = ()
     repetitions: int = REPETITIONS
     also: tuple[float, ...] = WANTED_ERRORS
 
@@ -69,6 +71,17 @@ class Wanted:
         object.__setattr__(self, "error", wanted_error_value(self.error))
         checks.whole_number("reports_per_user", self.reports_per_user)
         checks.whole_number("repetitions", self.repetitions)
+
+    @property
+    def tries_known_events(self) -> bool:
+        """Whether an attacker is tried who knows events that are sent themselves."""
+        return not self.scope or "points" in self.scope
+
+    @property
+    def not_run(self) -> list[str]:
+        """Attackers of the usual scope that are not tried on what people send here."""
+        left = [] if self.tries_known_events else ["points"]
+        return [*left, *(name for name in ("crowd", "joint") if not self.scope or name in self.scope)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,8 +302,15 @@ def _affordable(mechanism: Mechanism, senders: Senders, repetitions: int) -> int
 
 
 def attack_on(mechanism: Mechanism, senders: Senders, reports: Any, *, threads: int | None = None) -> AttackOutcome:
-    """Attack a collection, knowing the mechanism."""
+    """Attack a collection, knowing the mechanism and earlier events."""
     return attack_reports(mechanism, senders.train, reports, senders.sent.offsets, threads=threads)
+
+
+def attack_knowing(
+    mechanism: Mechanism, senders: Senders, reports: Any, *, threads: int | None = None
+) -> AttackOutcome:
+    """Attack a collection, knowing the mechanism and the very events that the reports are of."""
+    return attack_reports(mechanism, senders.sent, reports, senders.sent.offsets, threads=threads)
 
 
 def sampled_credit(

@@ -13,9 +13,11 @@ from typing import Literal
 import numpy as np
 from msgspec.structs import replace
 
+from entropie.attack.attacker import AttackerRow, Release, judged, strongest_row
 from entropie.attack.features import item_rows
 from entropie.attack.matchers import matcher
-from entropie.attack.measured import measure_outcome, measured_attack
+from entropie.attack.measured import measure_outcome
+from entropie.attack.points import JUDGED_POINTS, PointAttack
 from entropie.attack.scoring import attack
 from entropie.attack.single import pie_bits
 from entropie.data.prepare import prepare
@@ -23,15 +25,17 @@ from entropie.data.split import Split
 from entropie.data.traces import Traces
 from entropie.document.protection import ProtectionAttack, ProtectionGoal, ProtectionGuarantee, ProtectionRow, Utility
 from entropie.errors import interruptible
-from entropie.measures.best import BestAttack, level_among
+from entropie.measures.best import level_among
 from entropie.measures.identification import identification_error
 from entropie.measures.intervals import share_interval
 from entropie.mechanisms.identity import Identity
+from entropie.mitigate.attacked import rows_on
 from entropie.mitigate.frontier import frontier
 from entropie.mitigate.obfuscation import (
     Noisy,
     Senders,
     Wanted,
+    attack_knowing,
     attack_on,
     best_hashing,
     best_response,
@@ -40,9 +44,11 @@ from entropie.mitigate.obfuscation import (
     wanted_error_value,
 )
 from entropie.mitigate.protection import (
+    AsItIs,
     Protection,
     figure,
     guarantee_part,
+    knowing_sentence,
     mechanism_part,
     noisy_sentence,
     pseudonyms_sentence,
@@ -101,19 +107,30 @@ def protect_request(request: Request, wanted: Wanted) -> Protection:
     names = matchers_of(request.attackers)
     prepared, run = prepare(request), request.run
     foretell_matchers(names, prepared.split, run)
-    attacks = {name: measured_attack(name, prepared.split, run, f"attacking: {name}") for name in names}
-    best = BestAttack.of(attacks)
-    before = figure(best.matcher, best.error, best.measures.pse)
+    release = Release.of(prepared.released, prepared.split, prepared.rule, attacked=prepared.attacked)
+    before = as_it_is_of(rows_on(release, request)[0])
     return protect_split(prepared.traces, prepared.split, wanted, run, before)
 
 
+def as_it_is_of(rows: Sequence[AttackerRow]) -> AsItIs:
+    """What attackers in scope get of the events as they are: by earlier behaviour, and by known events."""
+    found: list[ProtectionAttack] = []
+    known = [row for row in judged(rows) if row.attacker == "points"]
+    for some in ([row for row in judged(rows) if row.attacker != "points"], known):
+        if some:
+            best, share = strongest_row(some)
+            name = best.matcher if best.attacker == "profile" else best.attacker
+            found.append(figure(name or best.attacker, share.complement))
+    return AsItIs(found[0], found[-1] if known else None)
+
+
 def protect_split(
-    traces: Traces, split: Split, wanted: Wanted, run: Run = _ANY_RUN, as_it_is: ProtectionAttack | None = None
+    traces: Traces, split: Split, wanted: Wanted, run: Run = _ANY_RUN, as_it_is: AsItIs | None = None
 ) -> Protection:
     """Calibrate, obfuscate and attack again: what protects these people to this error rate, and at what cost.
 
-    Everybody sends the first events of their target. The attacker knows the mechanism and the training events.
-    `as_it_is` is the attack on the plain events, shown in a row of its own.
+    Everybody sends the first events of their target. One attacker knows the mechanism and the training events, another
+    the mechanism and events that are sent. `as_it_is` are attacks on the plain events, shown in a row of their own.
     """
     senders = Senders.of(split, wanted.reports_per_user)
     # The price of these matchers stands for that of all: 25 s for 80,000 people, of whom each sends one, took 18 to 30.
@@ -124,15 +141,19 @@ def protect_split(
     hashing = best_hashing(senders, wanted.error, limit)
     run.progress("protecting: pseudonyms", 0.3)
     plain = _strongest_plain(senders, run)
-    goal = _goal(traces if not split.dropped_users else traces.take(split.users), senders, wanted.error, plain)
-    before, attacked = None if as_it_is is None else as_it_is.identification_error, split.target.events
-    goal, error = told(goal, senders, plain.identification_error, before, attacked), plain.identification_error
+    known = _known_plain(senders, run) if wanted.tries_known_events else None
+    kept = traces if not split.dropped_users else traces.take(split.users)
+    goal = replace(_goal(kept, senders, wanted.error, [plain, known]), not_run=wanted.not_run)
+    before = None if as_it_is is None else as_it_is.earlier.identification_error
+    attacked, error = split.target.events, plain.identification_error
+    goal = told(goal, senders, error, before, attacked)
     exact, rows = exact_utility(senders), []
-    if as_it_is is not None:
-        row, said = _row("as it is", senders, as_it_is, exact), untouched_sentence(as_it_is.identification_error)
-        rows.append(replace(row, sends="every event", events_sent=attacked, sentence=said))
-    row = _row("pseudonyms alone", senders, plain, exact, _pseudonyms_guarantee(senders))
-    rows.append(replace(row, sentence=pseudonyms_sentence(senders, error, goal)))
+    if as_it_is is not None and before is not None:
+        row = _row("as it is", senders, as_it_is.earlier, exact)
+        row = replace(row, sends="every event", events_sent=attacked, known_events=as_it_is.known_events)
+        rows.append(replace(row, sentence=f"{untouched_sentence(before)}{knowing_sentence(row.known_events)}"))
+    row = replace(_row("pseudonyms alone", senders, plain, exact, _pseudonyms_guarantee(senders)), known_events=known)
+    rows.append(replace(row, sentence=pseudonyms_sentence(senders, error, goal) + knowing_sentence(known)))
     run.progress("protecting: randomized response", 0.5)
     rows.append(_noisy_row("randomized response", response, senders, wanted, run))
     run.progress("protecting: local hashing", 0.75)
@@ -165,15 +186,26 @@ def _strongest_plain(senders: Senders, run: Run) -> ProtectionAttack:
     return figure(name, error, measures.pse)
 
 
-def _goal(traces: Traces, senders: Senders, wanted: float, plain: ProtectionAttack) -> ProtectionGoal:
-    """Compare what pseudonyms alone give with the goal: guaranteed, exact for these data, or only measured."""
+def _known_plain(senders: Senders, run: Run) -> ProtectionAttack:
+    """The attacker who knows up to four random events of what is sent without noise and without times."""
+    sent = Traces(senders.sent.offsets, senders.sent.items, senders.domain_size)
+    credit = PointAttack.of(sent, JUDGED_POINTS, run).outcome(JUDGED_POINTS, "none").credit
+    return figure("points", identification_error(credit))
+
+
+def _goal(traces: Traces, senders: Senders, wanted: float, plain: Sequence[ProtectionAttack | None]) -> ProtectionGoal:
+    """Compare what pseudonyms alone give with the goal: guaranteed, exact for these data, or only measured.
+
+    Of the attacks on pseudonyms the stronger counts.
+    """
     users, t = senders.users, senders.reports_per_user
     pie = pie_bits(traces)
     from_pie = fano.bayes_error(min(t * pie, math.log2(users)), users)
     known_all = single_datum_error(traces) if t == 1 else None
     guarantee = _pseudonyms_guarantee(senders)
     of_any_data = 0.0 if guarantee is None else guarantee.bayes_error
-    measured, attacked = plain.identification_error.low, plain.identification_error.value
+    errors = [one.identification_error for one in plain if one is not None]
+    measured, attacked = min(error.low for error in errors), min(error.value for error in errors)
     goal = ProtectionGoal(wanted, pie, from_pie, known_all, of_any_data, measured, None, True, "", "", "")
     basis: Literal["all data", "these data", "measured", None] = None
     if of_any_data >= wanted:
@@ -209,4 +241,7 @@ def _noisy_row(name: Name, mechanism: Noisy, senders: Senders, wanted: Wanted, r
     attacked = figure(_MODELS, identification_error(outcome.credit), measures.pse)
     row = _row(name, senders, attacked, utility, guarantee_part(mechanism, senders))
     row = replace(row, mechanism=mechanism_part(mechanism))
-    return replace(row, sentence=noisy_sentence(row))
+    if wanted.tries_known_events:
+        credit = attack_knowing(mechanism, senders, reports, threads=run.threads).credit
+        row = replace(row, known_events=figure(_MODELS, identification_error(credit)))
+    return replace(row, sentence=noisy_sentence(row) + knowing_sentence(row.known_events))

@@ -113,9 +113,20 @@ def people_needed(users: int, error: float, wanted: float = USEFUL) -> float:
     return users * (error / wanted) ** 2
 
 
-def figure(matcher: str, error: ShareInterval, pse: Divergence) -> ProtectionAttack:
-    """One attack in a table: which matcher, its error rate, and the bits of its scores."""
-    return ProtectionAttack(matcher, error, ScoreBits(**pse.to_json()))
+@dataclass(frozen=True, slots=True)
+class AsItIs:
+    """What attackers get of events that are handed over as they are, by earlier behaviour and by known events; where
+    only one of them is in scope it stands first.
+    """
+
+    earlier: ProtectionAttack
+    known_events: ProtectionAttack | None = None
+
+
+def figure(matcher: str, error: ShareInterval, pse: Divergence | None = None) -> ProtectionAttack:
+    """One attack in a table: which matcher, its error rate, and the bits of its scores where it has them."""
+    bits = None if pse is None else ScoreBits(**pse.to_json())
+    return ProtectionAttack(matcher, error, bits)
 
 
 def mechanism_part(mechanism: Noisy) -> Mechanism:
@@ -161,6 +172,11 @@ def pseudonyms_sentence(senders: Senders, error: ShareInterval, goal: Protection
         known = percent(1.0 - goal.error_known_all)
         return text + f"No guarantee; an attacker who knew all habits would re-identify {known} from a random event."
     return text + "No guarantee."
+
+
+def knowing_sentence(known: ProtectionAttack | None) -> str:
+    """What knowing some of the events themselves gives, as the end of a row's sentences."""
+    return "" if known is None else f" By who knows events that are sent: {_risk(known.identification_error)}."
 
 
 def noisy_sentence(row: ProtectionRow) -> str:

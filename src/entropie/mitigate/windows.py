@@ -1,27 +1,26 @@
-"""The same attack on each window of time apart: how the risk of what is released drifts."""
+"""Every attacker in scope on each window of time apart: how the risk of what is released drifts."""
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
+from entropie.attack.attacker import Release
 from entropie.attack.matchers import MATCHERS, matcher
-from entropie.attack.measured import measured_attack
 from entropie.data.coarsen import keep_events
 from entropie.data.filter import keep_used_items
-from entropie.data.split import Split, split_traces
+from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.document.assessment import Window
 from entropie.document.measured import ScoreBits
 from entropie.errors import InvalidInput, InvalidParameter, option
-from entropie.measures.best import BestAttack
-from entropie.request import Attackers, People, Run
+from entropie.mitigate.attacked import strongest_on
+from entropie.request import Attackers, People, Request, Run, Source, SplitRule
 from entropie.theory import checks
 
 FEWEST_PEOPLE = 30
@@ -64,11 +63,13 @@ def windows(
 
     The first window begins at the midnight (in universal time) before the first event, or at the full hour where a
     window is shorter than a day. In each window people with fewer than `people.min_events` events within it are
-    excluded, the others' events are cut into halves as everywhere, and the best of the matchers counts. `drawn` are the
-    people who are attacked, everybody unless given.
+    excluded, but not from the attack by known events; the others' events are cut into halves. The strongest attacker in
+    scope counts. `drawn` are the people who are attacked, everybody unless given.
     """
     is_drawn = np.ones(traces.users, np.bool_) if drawn is None else np.isin(np.arange(traces.users), drawn)
-    names = matchers_of(attackers)
+    matchers_of(attackers)
+    here = replace(attackers, points=(), point_errors=None, known=None, truth=None, control=False)
+    request = Request(Source(), attackers=here, run=replace(run, replicates=min(run.replicates, REPLICATES)))
     length = checks.whole_number("length_seconds", length_seconds, at_least=1)
     least = checks.whole_number("min_events", people.min_events, at_least=2)
     fewest = checks.whole_number("min_people", min_people, at_least=2)
@@ -89,6 +90,8 @@ def windows(
         begins = start + number * length
         inside = keep_events(traces, numbers == number)
         active = np.flatnonzero(np.diff(inside.offsets) >= least)
+        everybody = np.flatnonzero(np.diff(inside.offsets))
+        released, hit = inside.take(everybody), np.flatnonzero(is_drawn[everybody])
         inside, attacked = inside.take(active), np.flatnonzero(is_drawn[active])
         whole = last >= begins + length - step  # the data reach its last day or hour
         first_last = _iso(begins, length), _iso(begins + length, length)
@@ -97,16 +100,24 @@ def windows(
             reason = f"{attacked.size} people have {least} events or more in this window, {fewest} are needed."
             cut.append(structs.replace(window, reason=reason))
         else:
-            cut.append(_attacked(window, split_traces(keep_used_items(inside).traces, drawn=attacked), names, run))
+            split = split_traces(keep_used_items(inside).traces, drawn=attacked)
+            whom = None if drawn is None else hit
+            cut.append(_attacked(window, Release.of(released, split, SplitRule("halves"), attacked=whom), request))
     return tuple(cut)
 
 
-def _attacked(window: Window, split: Split, names: Sequence[str], run: Run) -> Window:
-    run = replace(run, replicates=min(run.replicates, REPLICATES))
-    attacks = {name: measured_attack(name, split, run) for name in names}
-    best = BestAttack.of(attacks)
-    error, bits = best.error, ScoreBits(**best.measures.pse.to_json())
-    return structs.replace(window, matcher=best.matcher, identification_error=error, pse_bits=bits)
+def _attacked(window: Window, release: Release, request: Request) -> Window:
+    """The strongest attacker in scope, as in an assessment; the bits are those of the best matcher."""
+    found = strongest_on(release, request)
+    return structs.replace(
+        window,
+        matcher=found.row.matcher,
+        identification_error=found.right.complement,
+        pse_bits=ScoreBits(**found.matcher.measures.pse.to_json()),
+        attacker=found.row.attacker,
+        knows=found.row.knows,
+        attackers_run=list(found.judged),
+    )
 
 
 def _times(traces: Traces) -> NDArray[np.int64]:

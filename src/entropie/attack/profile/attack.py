@@ -28,6 +28,8 @@ from entropie.attack.profile.everybody import (
 )
 from entropie.attack.profile.evidence import evidence_for, fused, lacking, weighed
 from entropie.attack.profile.fusion import Fusion, learn_fusion
+from entropie.attack.profile.habits import USUAL, Level
+from entropie.attack.profile.hours import level_of
 from entropie.attack.profile.joint import ROUNDS, choose_rounds, choose_temperature, crowd_scores, joint_scores
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs, in_blocks
@@ -65,6 +67,7 @@ class Lesson:
     repeats: bool  # whether most people meet items again
     rounds: tuple[int, int] = (1, ROUNDS)  # of matching, for the crowd and one-to-one
     missing: float = 0.0  # what an item counts that is known of a person and not in the target
+    level: Level = USUAL  # how finely hours tell people apart
 
     def crowd(self, plain: Candidates, users: int) -> Candidates:
         """Scores against the crowd of targets."""
@@ -121,8 +124,9 @@ def learn(
     if able.users < 2:
         return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True, missing=missing)
     earlier, later = halves(able)
+    level = level_of(earlier, later)
     later = able if contained else later
-    everybody = everybody_of(earlier, later, item_categories)
+    everybody = everybody_of(earlier, later, item_categories, level)
     rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
     scene = scene_of(earlier, later, everybody, rows)
     repeats = repeating(earlier.take(rows), later.take(rows)) >= REPEATING
@@ -134,7 +138,8 @@ def learn(
     fusion = learn_fusion(seen, lists, rows, settled)
     found = Candidates(lists, fused(seen, fusion.weights, lists, settled))
     temperature = choose_temperature(found, able.users, rows)
-    return Lesson(fusion, temperature, repeats, choose_rounds(found, able.users, rows, temperature), missing)
+    rounds = choose_rounds(found, able.users, rows, temperature)
+    return Lesson(fusion, temperature, repeats, rounds, missing, level)
 
 
 def name_targets(
@@ -151,7 +156,8 @@ def name_targets(
     rows = np.arange(target.users) if rows is None else rows
     many = rows.size > MANY_TARGETS
     kept = (KEPT_OF_MANY if many else KEPT) if kept is None else kept
-    everybody, how = everybody_of(train, target, item_categories), search_among(train.users, kept, lesson.repeats)
+    everybody = everybody_of(train, target, item_categories, lesson.level)
+    how = search_among(train.users, kept, lesson.repeats)
     scene = scene_of(train, target, everybody, rows[:AT_ONCE])
     index = index_of(scene.people, train.domain_size)
     people: NDArray[Any] = np.empty((rows.size, kept), np.int32 if many else np.int64)
@@ -167,16 +173,18 @@ def name_targets(
     return Candidates(people, scores)
 
 
-def everybody_of(train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None) -> Everybody:
-    """What is known of everybody, from all people at once."""
+def everybody_of(
+    train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None, level: Level = USUAL
+) -> Everybody:
+    """What is known of everybody, from all people at once, hours at a level."""
     if item_categories is not None and item_categories.size != train.domain_size:
         raise InvalidInput(
             f"Every item needs one category, got {item_categories.size} categories for {train.domain_size} items."
         )
     timed = train.times is not None and target.times is not None
-    known = (known_tally(some, timed) for some in in_blocks(train))
-    asked = (asked_tally(some) for some in in_blocks(target))
-    return everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories)
+    known = (known_tally(some, timed, level) for some in in_blocks(train))
+    asked = (asked_tally(some, level) for some in in_blocks(target))
+    return everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories, level)
 
 
 def halves(traces: Traces) -> tuple[Traces, Traces]:

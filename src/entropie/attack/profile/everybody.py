@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import item_rows
-from entropie.attack.profile.habits import GAPS, HOURS, RETURNS, SLOTS, bins_of, events_after, smoothed_hours
+from entropie.attack.profile.habits import (
+    GAPS,
+    HOURS,
+    RETURNS,
+    SLOTS,
+    USUAL,
+    Level,
+    bins_of,
+    events_after,
+    smoothed_hours,
+)
 from entropie.data.traces import Traces, in_blocks
 from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import Company
@@ -63,11 +73,12 @@ class Everybody:
     rarities: NDArray[np.float64]
     item_categories: NDArray[np.int64] | None
     categories: NDArray[np.float64]  # empty without categories
+    level: Level = USUAL  # of the hours
 
 
-def known_tally(train: Traces, timed: bool) -> Tally:
-    """What the training of some people adds."""
-    bins = bins_of(train, timed)
+def known_tally(train: Traces, timed: bool, level: Level = USUAL) -> Tally:
+    """What the training of some people adds, hours at a level."""
+    bins = bins_of(train, timed, level)
     units = np.rint(_UNITS / (1.0 + RECENCY * events_after(train)))
     nothing = np.full(train.events, -1, np.int64)
     holders, reach = _held(train)
@@ -76,16 +87,16 @@ def known_tally(train: Traces, timed: bool) -> Tally:
         reach=reach,
         weights=_sums(train.items.astype(np.int64), units, train.domain_size),
         slots=_sums(nothing if bins.slots is None else bins.slots, units, SLOTS),
-        hours=_sums(nothing if bins.hours is None else bins.hours, units, HOURS),
+        hours=_sums(nothing if bins.hours is None else bins.hours, units, HOURS[level]),
         gaps=_sums(nothing if bins.gaps is None else bins.gaps, units, GAPS),
         returns=_sums(bins.returns, units, RETURNS),
     )
 
 
-def asked_tally(target: Traces) -> Tally:
+def asked_tally(target: Traces, level: Level = USUAL) -> Tally:
     """What some targets add: how many hold an item and what goes together, which needs no identity."""
     holders, reach = _held(target)
-    nothing = [np.zeros(size, np.int64) for size in (target.domain_size, SLOTS, HOURS, GAPS, RETURNS)]
+    nothing = [np.zeros(size, np.int64) for size in (target.domain_size, SLOTS, HOURS[level], GAPS, RETURNS)]
     return Tally(holders, reach, *nothing)
 
 
@@ -98,8 +109,10 @@ def _added(one: Tally, other: Tally) -> Tally:
     return Tally(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(Tally)))
 
 
-def everybody_from(tally: Tally, timed: bool, item_categories: NDArray[np.int64] | None = None) -> Everybody:
-    """Turn the tally of all training and all targets into shares."""
+def everybody_from(
+    tally: Tally, timed: bool, item_categories: NDArray[np.int64] | None = None, level: Level = USUAL
+) -> Everybody:
+    """Turn the tally of all training and all targets into shares; `level` is that of its hours."""
     rarity_bins = np.minimum(np.log2(np.maximum(tally.holders, 1)).astype(np.int64), RARITIES - 1)
     weights = tally.weights.astype(np.float64)
     by_category = np.zeros(0) if item_categories is None else _at_least(np.bincount(item_categories, weights))
@@ -116,6 +129,7 @@ def everybody_from(tally: Tally, timed: bool, item_categories: NDArray[np.int64]
         rarities=_at_least(np.bincount(rarity_bins, weights, RARITIES)),
         item_categories=item_categories,
         categories=by_category,
+        level=level,
     )
 
 
@@ -143,7 +157,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
         rarity=everybody.rarity_bins,
         categories=np.zeros(0, np.int64) if categories is None else categories,
         category_count=everybody.categories.size,
-        bounds=np.cumsum([0, HOURS * timed, GAPS * timed, RETURNS]).astype(np.int64),
+        bounds=np.cumsum([0, HOURS[everybody.level] * timed, GAPS * timed, RETURNS]).astype(np.int64),
         visits=VISITS,
         shrink=SHRINK,
         mix=MIX,

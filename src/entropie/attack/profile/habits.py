@@ -5,7 +5,10 @@ Bins tell nothing of a trace's length or of its dates: hours are those of the we
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +19,15 @@ from entropie.kernels.profile_evidence import return_bins
 SLOTS = 12
 """Six times of day, on working days and at weekends."""
 
-HOURS = 48
-"""The hours of a day, on working days and at weekends."""
+Level = Literal["hour of the week", "hour, weekends apart", "hour", "none"]
+"""How finely the hours at which somebody reports are looked at."""
+
+HOURS: Mapping[Level, int] = MappingProxyType(
+    {"hour of the week": 168, "hour, weekends apart": 48, "hour": 24, "none": 0}
+)
+"""The bins of each level, the finest first."""
+
+USUAL: Level = "hour, weekends apart"
 
 GAPS = 11
 """log2(1 + hours since the event before), the last bin without end."""
@@ -39,20 +49,30 @@ class Bins:
     gaps: NDArray[np.int64] | None = None
 
 
-def bins_of(traces: Traces, timed: bool) -> Bins:
-    """Bins of the events of some traces."""
+def bins_of(traces: Traces, timed: bool, level: Level = USUAL) -> Bins:
+    """Bins of the events of some traces, hours at a level."""
     returns = return_bins(traces.offsets, traces.items, RETURNS - 1)
     if not timed or traces.times is None:
         return Bins(returns)
-    hour = traces.times // 3600
-    weekend = (hour // 24 + 3) % 7 >= 5  # the epoch was a Thursday; 0 = Monday
-    hours = np.where(weekend, 24, 0) + hour % 24
-    return Bins(returns, hours // 4, hours, _gaps(traces, traces.times))
+    week = (traces.times // 3600 + 72) % 168  # the epoch was a Thursday; 0 = Monday, midnight to one
+    return Bins(returns, hour_bins(week, USUAL) // 4, hour_bins(week, level), _gaps(traces, traces.times))
+
+
+def hour_bins(week: NDArray[np.int64], level: Level) -> NDArray[np.int64]:
+    """Bins of hours of the week."""
+    if level == "hour of the week":
+        return week
+    if level == "none":
+        return np.full_like(week, -1)
+    return week % 24 + (np.where(week >= 120, 24, 0) if level == "hour, weekends apart" else 0)
 
 
 def smoothed_hours(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spread the last axis over the hours nearby, round the clock, working days and weekends apart."""
-    days = counts.reshape(*counts.shape[:-1], 2, 24)
+    """Spread the last axis over the hours nearby: round the week, or round the clock, weekends apart if they are."""
+    if not counts.shape[-1]:
+        return counts
+    round_ = 168 if counts.shape[-1] == 168 else 24
+    days = counts.reshape(*counts.shape[:-1], -1, round_)
     spread = sum(part * np.roll(days, shift, axis=-1) for shift, part in _NEARBY_HOURS)
     return np.asarray(spread, np.float64).reshape(counts.shape)
 

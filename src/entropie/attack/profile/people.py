@@ -83,7 +83,7 @@ def _joined(name: str, columns: list[NDArray[Any]]) -> NDArray[Any]:
 
 def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
     past = 1.0 / (1.0 + RECENCY * events_after(train))
-    bins = bins_of(train, everybody.timed)
+    bins = bins_of(train, everybody.timed, everybody.level)
     rows = _Rows(*row_sums(train.offsets, train.items, past))
     model = _model(rows, everybody)
     habit = _slot_habit(train, bins, past, everybody)
@@ -104,7 +104,7 @@ def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
         sizes=rows.totals(damped),
         penalty=model.penalty,
         habits=_habit_tables(train, bins, past, everybody),
-        rarity=_surprise(_table(train, rarities, past, RARITIES), everybody.rarities, HABIT_PRIOR),
+        rarity=surprise(binned(train, rarities, past, RARITIES), everybody.rarities, HABIT_PRIOR),
         category_offsets=categories.offsets,
         categories=categories.codes,
         category_evidence=np.log1p(categories.sums / (HABIT_PRIOR * everybody.categories[categories.codes])),
@@ -119,7 +119,7 @@ def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
 def targets_of(target: Traces, everybody: Everybody, first: int) -> Targets:
     """Some targets; their own traces stand in the company from number `first` on."""
     coming = 1.0 / (1.0 + FADE * events_before(target))
-    bins = bins_of(target, everybody.timed)
+    bins = bins_of(target, everybody.timed, everybody.level)
     rows = _Rows(*row_sums(target.offsets, target.items, coming))
     damped, presence = rows.sums**DAMPING, rows.sums**PRESENCE_DAMPING
     sizes = rows.totals(damped)
@@ -136,7 +136,7 @@ def targets_of(target: Traces, everybody: Everybody, first: int) -> Targets:
         slots.sums,
         sizes,
         rows.totals(presence),
-        _asked_habits(target, bins, each, sizes),
+        _asked_habits(target, bins, each, sizes, HOURS[everybody.level]),
         first + np.arange(target.users, dtype=np.int64),
     )
 
@@ -150,19 +150,19 @@ def _model(rows: _Rows, everybody: Everybody) -> _Model:
     return _Model(evidence, discount / given[rows.row], np.log((rows.totals(rows.sums) + STRENGTH) / room))
 
 
-def _table(traces: Traces, bins: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def binned(traces: Traces, bins: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Sum the weights of each trace's events by bin; events without a bin count nowhere."""
     there = bins >= 0
     person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))[there]
     sums = np.bincount(person * size + bins[there], weights[there], traces.users * size)
-    return np.asarray(sums, np.float64).reshape(-1, size)
+    return np.asarray(sums, np.float64).reshape(traces.users, size)
 
 
 def _smoothed(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
     return np.asarray((counts + prior * shares) / (counts.sum(axis=1, keepdims=True) + prior), np.float64)
 
 
-def _surprise(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+def surprise(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
     """ln P_i/p of every bin."""
     return np.log(_smoothed(counts, shares, prior) / shares)
 
@@ -170,23 +170,23 @@ def _surprise(counts: NDArray[np.float64], shares: NDArray[np.float64], prior: f
 def _habit_tables(train: Traces, bins: Bins, past: NDArray[np.float64], everybody: Everybody) -> NDArray[np.float64]:
     tables = []
     if bins.hours is not None and bins.gaps is not None:
-        hours = smoothed_hours(_table(train, bins.hours, past, HOURS))
-        tables.append(_surprise(hours, everybody.hours, HABIT_PRIOR))
-        tables.append(_surprise(_table(train, bins.gaps, past, GAPS), everybody.gaps, RHYTHM_PRIOR))
-    tables.append(_surprise(_table(train, bins.returns, past, RETURNS), everybody.returns, RHYTHM_PRIOR))
+        hours = smoothed_hours(binned(train, bins.hours, past, HOURS[everybody.level]))
+        tables.append(surprise(hours, everybody.hours, HABIT_PRIOR))
+        tables.append(surprise(binned(train, bins.gaps, past, GAPS), everybody.gaps, RHYTHM_PRIOR))
+    tables.append(surprise(binned(train, bins.returns, past, RETURNS), everybody.returns, RHYTHM_PRIOR))
     return np.concatenate(tables, axis=1)
 
 
 def _asked_habits(
-    target: Traces, bins: Bins, each: NDArray[np.float64], sizes: NDArray[np.float64]
+    target: Traces, bins: Bins, each: NDArray[np.float64], sizes: NDArray[np.float64], hours: int
 ) -> NDArray[np.float64]:
     """Weights by bin; those of gaps and returns over the root of the size, so that what is learned carries over."""
     root = np.sqrt(np.maximum(sizes, 1e-9))[:, None]
     tables = []
     if bins.hours is not None and bins.gaps is not None:
-        tables.append(_table(target, bins.hours, each, HOURS))
-        tables.append(_table(target, bins.gaps, each, GAPS) / root)
-    tables.append(_table(target, bins.returns, each, RETURNS) / root)
+        tables.append(binned(target, bins.hours, each, hours))
+        tables.append(binned(target, bins.gaps, each, GAPS) / root)
+    tables.append(binned(target, bins.returns, each, RETURNS) / root)
     return np.concatenate(tables, axis=1)
 
 
@@ -218,7 +218,7 @@ def _slot_habit(train: Traces, bins: Bins, past: NDArray[np.float64], everybody:
     """P_i(slot)."""
     if bins.slots is None:
         return np.zeros((train.users, SLOTS))
-    return _smoothed(_table(train, bins.slots, past, SLOTS), everybody.slots, HABIT_PRIOR)
+    return _smoothed(binned(train, bins.slots, past, SLOTS), everybody.slots, HABIT_PRIOR)
 
 
 def _slot_evidence(slots: _Slots, habit: NDArray[np.float64]) -> NDArray[np.float64]:

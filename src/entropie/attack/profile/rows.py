@@ -34,29 +34,24 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
     shuffled[exchanged_targets(split, run.seed)] = owners
     run.progress("attacking: earlier behaviour", 0.0)
     begun = clock.perf_counter()
-    for name, lists in _lists(release, request):
-        control = naming_of(lists, shuffled[rows], users) if request.attackers.control else None
-        naming = naming_of(lists, owners[rows], users)
-        alike = look_alikes(lists.people, owners[rows], users) if name == "profile" else None
-        seconds, begun = clock.perf_counter() - begun, clock.perf_counter()
-        yield AttackerRow.of(
-            name, f"{release.knows}{_KNOWS[name]}", users, naming, control, matcher=MATCHER, seconds=seconds,
-            look_alikes=alike,
-        )  # fmt: skip
-
-
-def _lists(release: Release, request: Request) -> Iterator[tuple[str, Candidates]]:
-    """Candidates of the people attacked, by each attacker."""
-    split = release.split
     found = profile_attack(
         split.train,
         split.target,
         release.item_categories,
         attacked=split.attacked,
         contained=float(release.contained),
-        threads=request.run.threads,
+        threads=run.threads,
     )
-    yield from (("profile", found.plain), ("crowd", found.crowd), ("joint", found.joint))
+    timed = split.train.times is not None and split.target.times is not None
+    for name, lists in (("profile", found.plain), ("crowd", found.crowd), ("joint", found.joint)):
+        control = naming_of(lists, shuffled[rows], users) if request.attackers.control else None
+        naming = naming_of(lists, owners[rows], users)
+        alike = look_alikes(lists.people, owners[rows], users) if name == "profile" else None
+        seconds, begun = clock.perf_counter() - begun, clock.perf_counter()
+        yield AttackerRow.of(
+            name, f"{release.knows}{_KNOWS[name]}", users, naming, control, matcher=MATCHER, seconds=seconds,
+            look_alikes=alike, time_resolution=found.lesson.level if timed else None,
+        )  # fmt: skip
 
 
 def naming_of(found: Candidates, owners: NDArray[np.int64], users: int) -> Naming:
