@@ -12,6 +12,7 @@ from entropie._version import __version__
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment, assess, compare, report
+    from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
@@ -64,10 +65,12 @@ _HOMES = {
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
     "Refused": "entropie.collector.client",
     "ScoreSetMeasures": "entropie.measures.scoreset",
+    "StoreAttack": "entropie.attack.store",
     "Sweep": "entropie.mitigate.sweep_result",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
     "assess": "entropie.assessment",
+    "attack_store": "entropie.attack.store",
     "attributes": "entropie.mitigate.attributes",
     "calibrate": "entropie.mechanisms.calibrate",
     "compare": "entropie.assessment",
@@ -109,11 +112,13 @@ __all__ = [
     "RandomizedResponse",
     "Refused",
     "ScoreSetMeasures",
+    "StoreAttack",
     "Sweep",
     "Unreachable",
     "__version__",
     "accuracy",
     "assess",
+    "attack_store",
     "attributes",
     "calibrate",
     "compare",
