@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from entropie.estimation.estimates import Estimates, accuracy
     from entropie.measures.scoreset import ScoreSetMeasures
     from entropie.measures.scoreset import score_measures as scores
-    from entropie.mechanisms.calibrate import Calibration, calibrate
+    from entropie.mechanisms.calibrate import Calibration, calibrate, design
     from entropie.mechanisms.choice import RandomChoice
+    from entropie.mechanisms.goal import Goal
     from entropie.mechanisms.hashing import HashFamily
     from entropie.mechanisms.identity import Identity
     from entropie.mechanisms.ledger import Budget, Ledger, LedgerGuarantee
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from entropie.mitigate.protection import Protection
     from entropie.mitigate.sweep import sweep
     from entropie.mitigate.sweep_result import Sweep
+    from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
+    from entropie.theory.weights import LossWeights
 
 _HOMES = {
     "Assessment": "entropie.assessment",
@@ -43,8 +46,10 @@ _HOMES = {
     "Calibration": "entropie.mechanisms.calibrate",
     "Client": "entropie.collector.client",
     "Counts": "entropie.estimation.counts",
+    "Crowd": "entropie.theory.crowd",
     "EntropieError": "entropie.errors",
     "Estimates": "entropie.estimation.estimates",
+    "Goal": "entropie.mechanisms.goal",
     "Guarantee": "entropie.theory.guarantee",
     "HashFamily": "entropie.mechanisms.hashing",
     "HashedReport": "entropie.mechanisms.local_hashing",
@@ -55,6 +60,7 @@ _HOMES = {
     "Ledger": "entropie.mechanisms.ledger",
     "LedgerGuarantee": "entropie.mechanisms.ledger",
     "LocalHashing": "entropie.mechanisms.local_hashing",
+    "LossWeights": "entropie.theory.weights",
     "Mitigation": "entropie.mitigate.mitigation",
     "NotSent": "entropie.collector.client",
     "OutputFailed": "entropie.errors",
@@ -74,6 +80,7 @@ _HOMES = {
     "attributes": "entropie.mitigate.attributes",
     "calibrate": "entropie.mechanisms.calibrate",
     "compare": "entropie.assessment",
+    "design": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "parameters_id": "entropie.mechanisms.parameters",
     "protect": "entropie.mitigate.protect",
@@ -90,8 +97,10 @@ __all__ = [
     "Calibration",
     "Client",
     "Counts",
+    "Crowd",
     "EntropieError",
     "Estimates",
+    "Goal",
     "Guarantee",
     "HashFamily",
     "HashedReport",
@@ -102,6 +111,7 @@ __all__ = [
     "Ledger",
     "LedgerGuarantee",
     "LocalHashing",
+    "LossWeights",
     "Mitigation",
     "NotSent",
     "OutputFailed",
@@ -122,6 +132,7 @@ __all__ = [
     "attributes",
     "calibrate",
     "compare",
+    "design",
     "from_document",
     "parameters_id",
     "protect",
