@@ -101,7 +101,7 @@ def calibrate(
 
     \b
     entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
-    entropie calibrate --users 1M --domain 10k --bayes-error 90% --top 100 --zipf 1.1
+    entropie calibrate --users 1M --domain 10k --bayes-error 90% --top 100
     """
     from entropie.atomic import check_file, write_file
     from entropie.mechanisms.calibrate import UnreachableDocument
