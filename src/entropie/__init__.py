@@ -12,6 +12,7 @@ from entropie._version import __version__
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment, assess, compare, report
+    from entropie.attack.audit import Audit, audit
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Assessment": "entropie.assessment",
     "AttributeRisk": "entropie.mitigate.attribute_risk",
+    "Audit": "entropie.attack.audit",
     "Budget": "entropie.mechanisms.ledger",
     "Calibration": "entropie.mechanisms.calibrate",
     "Client": "entropie.collector.client",
@@ -78,6 +80,7 @@ _HOMES = {
     "assess": "entropie.assessment",
     "attack_store": "entropie.attack.store",
     "attributes": "entropie.mitigate.attributes",
+    "audit": "entropie.attack.audit",
     "calibrate": "entropie.mechanisms.calibrate",
     "compare": "entropie.assessment",
     "design": "entropie.mechanisms.calibrate",
@@ -93,6 +96,7 @@ _HOMES = {
 __all__ = [
     "Assessment",
     "AttributeRisk",
+    "Audit",
     "Budget",
     "Calibration",
     "Client",
@@ -130,6 +134,7 @@ __all__ = [
     "assess",
     "attack_store",
     "attributes",
+    "audit",
     "calibrate",
     "compare",
     "design",

@@ -118,38 +118,38 @@ def _law(mechanism: Mechanism, reports: Any, items: Codes, kinds: Codes) -> tupl
 
     Each row is relative to its largest: only ratios matter, and many reports of a person do not underflow.
     """
-    tabled = _tabled(mechanism, reports)
-    singles: Floats = np.empty((0, 0)) if tabled is not None else mechanism.likelihoods(reports)
-    sent, each = len(singles if tabled is None else tabled), kinds.shape[1]
-    if sent != items.size:
-        raise InvalidInput(f"There must be one report for each of {items.size} items, got {sent}.")
-    place: Codes = np.arange(sent)  # where reports are no rows of numbers, each is different
-    if tabled is not None:
-        different, place = np.unique(tabled, axis=0, return_inverse=True)
-        singles, place = _likelihoods(mechanism, different, np.unique(kinds)), place.ravel()
-        kinds = np.searchsorted(np.unique(kinds), kinds)
+    rows = mechanism.rows_of(reports)
+    if len(rows) != items.size:
+        raise InvalidInput(f"There must be one report for each of {items.size} items, got {len(rows)}.")
+    different, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    used = np.unique(kinds)
+    _check_pairs(len(different), len(used))
+    if _has_columns(mechanism):
+        singles = _likelihoods(mechanism, different, used)
+    else:
+        singles = mechanism.likelihoods(reports)[first][:, used]
+    kinds, each = np.searchsorted(used, kinds), kinds.shape[1]
     entries, entry_of_send = _kinds(place.reshape(-1, each))
     _check_pairs(len(entries), len(kinds))
-    logs: Floats = np.zeros((len(entries), len(kinds)))
     with np.errstate(divide="ignore"):
-        for position in range(each):
-            logs += np.log(singles)[entries[:, position]][:, kinds[:, position]]
+        singles = np.log(singles)
+    logs: Floats = np.zeros((len(entries), len(kinds)))
+    for position in range(each):
+        logs += singles[entries[:, position]][:, kinds[:, position]]
     top = logs.max(axis=1, keepdims=True)
     return np.exp(logs - np.where(np.isfinite(top), top, 0.0)), entry_of_send
 
 
-def _tabled(mechanism: Mechanism, reports: Any) -> NDArray[np.uint64] | None:
-    """Reports as rows of numbers, or None where they have no such form."""
+def _has_columns(mechanism: Mechanism) -> bool:
+    """Whether a batch of reports can be made of rows of numbers."""
     try:
-        mechanism.report_columns  # noqa: B018
+        return bool(mechanism.report_columns)
     except InvalidInput:
-        return None
-    return np.column_stack([np.asarray(column) for column in mechanism.columns_of(reports)])
+        return False
 
 
 def _likelihoods(mechanism: Mechanism, reports: NDArray[np.uint64], items: Codes) -> Floats:
     """Pr(report | item) for the items in use, a batch of reports at a time."""
-    _check_pairs(len(reports), len(items))
     step, parts = max(1, _BATCH // mechanism.domain_size), []
     for begin in range(0, len(reports), step):
         columns = tuple(np.ascontiguousarray(column) for column in reports[begin : begin + step].T)
