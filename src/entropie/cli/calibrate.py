@@ -74,8 +74,9 @@ if TYPE_CHECKING:
     "--mechanism",
     type=click.Choice(["rr", "glh", "subset", "hadamard", "unary", "auto"]),
     default="auto",
+    metavar="NAME",
     group="Mechanism",
-    help="Mechanism, or the best of all. [auto]",
+    help="rr, glh, subset, hadamard or unary. [the best]",
 )
 @option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [the best]")
 @option("--max-epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report, at most.")
