@@ -224,7 +224,7 @@ def test_bad_input_gets_one_sentence_and_code_2(entropie, arguments, sentence):
         (["guarantee", *PAPER, "--epsilon", "1"], "entropie: Missing option '--mechanism'"),
         (
             ["guarantee", "--mechanism", "xx", *PAPER],
-            "entropie: Option --mechanism must be one of rr, glh, hadamard, subset, unary, erasure, got 'xx' instead.",
+            "entropie: Option --mechanism must be one of rr, glh, hadamard, subset, unary, noise, erasure, got 'xx' instead.",
         ),
         (
             ["guarantee", "--mechanism", "rr", "--domain", "1.5", "--users", "2"],
