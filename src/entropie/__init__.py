@@ -12,14 +12,17 @@ from entropie._version import __version__
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment, assess, compare, report
+    from entropie.attack.audit import Audit, audit
+    from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
     from entropie.measures.scoreset import ScoreSetMeasures
     from entropie.measures.scoreset import score_measures as scores
-    from entropie.mechanisms.calibrate import Calibration, calibrate
+    from entropie.mechanisms.calibrate import Calibration, calibrate, design
     from entropie.mechanisms.choice import RandomChoice
+    from entropie.mechanisms.goal import Goal
     from entropie.mechanisms.hashing import HashFamily
     from entropie.mechanisms.identity import Identity
     from entropie.mechanisms.ledger import Budget, Ledger, LedgerGuarantee
@@ -33,17 +36,22 @@ if TYPE_CHECKING:
     from entropie.mitigate.protection import Protection
     from entropie.mitigate.sweep import sweep
     from entropie.mitigate.sweep_result import Sweep
+    from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
+    from entropie.theory.weights import LossWeights
 
 _HOMES = {
     "Assessment": "entropie.assessment",
     "AttributeRisk": "entropie.mitigate.attribute_risk",
+    "Audit": "entropie.attack.audit",
     "Budget": "entropie.mechanisms.ledger",
     "Calibration": "entropie.mechanisms.calibrate",
     "Client": "entropie.collector.client",
     "Counts": "entropie.estimation.counts",
+    "Crowd": "entropie.theory.crowd",
     "EntropieError": "entropie.errors",
     "Estimates": "entropie.estimation.estimates",
+    "Goal": "entropie.mechanisms.goal",
     "Guarantee": "entropie.theory.guarantee",
     "HashFamily": "entropie.mechanisms.hashing",
     "HashedReport": "entropie.mechanisms.local_hashing",
@@ -54,6 +62,7 @@ _HOMES = {
     "Ledger": "entropie.mechanisms.ledger",
     "LedgerGuarantee": "entropie.mechanisms.ledger",
     "LocalHashing": "entropie.mechanisms.local_hashing",
+    "LossWeights": "entropie.theory.weights",
     "Mitigation": "entropie.mitigate.mitigation",
     "NotSent": "entropie.collector.client",
     "OutputFailed": "entropie.errors",
@@ -64,13 +73,17 @@ _HOMES = {
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
     "Refused": "entropie.collector.client",
     "ScoreSetMeasures": "entropie.measures.scoreset",
+    "StoreAttack": "entropie.attack.store",
     "Sweep": "entropie.mitigate.sweep_result",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
     "assess": "entropie.assessment",
+    "attack_store": "entropie.attack.store",
     "attributes": "entropie.mitigate.attributes",
+    "audit": "entropie.attack.audit",
     "calibrate": "entropie.mechanisms.calibrate",
     "compare": "entropie.assessment",
+    "design": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "parameters_id": "entropie.mechanisms.parameters",
     "protect": "entropie.mitigate.protect",
@@ -83,12 +96,15 @@ _HOMES = {
 __all__ = [
     "Assessment",
     "AttributeRisk",
+    "Audit",
     "Budget",
     "Calibration",
     "Client",
     "Counts",
+    "Crowd",
     "EntropieError",
     "Estimates",
+    "Goal",
     "Guarantee",
     "HashFamily",
     "HashedReport",
@@ -99,6 +115,7 @@ __all__ = [
     "Ledger",
     "LedgerGuarantee",
     "LocalHashing",
+    "LossWeights",
     "Mitigation",
     "NotSent",
     "OutputFailed",
@@ -109,14 +126,18 @@ __all__ = [
     "RandomizedResponse",
     "Refused",
     "ScoreSetMeasures",
+    "StoreAttack",
     "Sweep",
     "Unreachable",
     "__version__",
     "accuracy",
     "assess",
+    "attack_store",
     "attributes",
+    "audit",
     "calibrate",
     "compare",
+    "design",
     "from_document",
     "parameters_id",
     "protect",

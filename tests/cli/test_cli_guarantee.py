@@ -33,6 +33,7 @@ PAPER = ["--domain", "10500393", "--users", "1370637"]
         ("calibrate.txt", ["calibrate", *PAPER, "--bayes-error", "0.92"]),
         ("calibrate_rr.json", ["calibrate", *PAPER, "--bayes-error", "0.92", "--mechanism", "rr", "--json"]),
         ("calibrate_verbose.txt", ["calibrate", *PAPER, "--bayes-error", "92%", "--verbose"]),
+        ("calibrate_top.txt", ["calibrate", *PAPER, "--bayes-error", "0.92", "--top", "100", "--zipf", "0.7", "--scope", "alone"]),
         ("calibrate_no_noise.txt", ["calibrate", "--users", "1e8", "--domain", "5", "--bayes-error", "0.9"]),
     ],
 )
@@ -102,6 +103,16 @@ def test_infinite_values_are_null(entropie):
     assert document["mechanism"]["epsilon"] is None
     assert document["per_user_bits"] is None
     assert document["alpha_bits"] == pytest.approx(math.log2(1370637))
+
+
+def test_calibrate_reads_the_shares_of_items(entropie):
+    Path("shares.csv").write_text("item,count\na,70\nb,20\nc,10\n")
+    arguments = ["calibrate", "--users", "1000", "--domain", "200", "--bayes-error", "90%", "--json"]
+    ran = entropie(*arguments, "--top", "2", "--shares", "shares.csv")
+    assert json.loads(ran.out)["weights"] == {"items": 2, "mass": pytest.approx(0.9)}
+    ran = entropie(*arguments, "--top", "2", "--shares", "missing.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "missing.csv" in ran.err
 
 
 def test_calibrate_writes_the_parameter_document(entropie):
@@ -193,7 +204,10 @@ BAD = [
     (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "0", "--epsilon", "1"], "Option --users must be a whole number from 1 to 1000000000000000000, got 0 instead."),
     (["guarantee", "--mechanism", "rr", "--domain", "9", "--users", "100", "--epsilon", "1", "--prior-max", "0.001"], "Option --prior-max must be a probability from 1/users = 0.01 to 1, got 0.001 instead."),
     (["calibrate", *PAPER, "--bayes-error", "1.2"], "Option --bayes-error must be a share from 0 to 1, got 1.2 instead."),
-    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Option --hash-size must be absent for randomized response, which does not hash, got 7 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--zipf", "1"], "Give --top with --zipf: summed over all items the squared error is the same for every distribution."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--max-epsilon", "0"], "Option --max-epsilon must be a number above 0, got 0.0 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "unary"], "Option --domain must be at most 65536 for unary, got 10500393 instead."),
+    (["calibrate", *PAPER, "--bayes-error", "0.9", "--mechanism", "rr", "--hash-size", "7"], "Option --hash-size must be absent for rr, which does not hash, got 7 instead."),
 ]  # fmt: skip
 
 
@@ -210,7 +224,7 @@ def test_bad_input_gets_one_sentence_and_code_2(entropie, arguments, sentence):
         (["guarantee", *PAPER, "--epsilon", "1"], "entropie: Missing option '--mechanism'"),
         (
             ["guarantee", "--mechanism", "xx", *PAPER],
-            "entropie: Option --mechanism must be one of rr, glh, hadamard, subset, unary, erasure, got 'xx' instead.",
+            "entropie: Option --mechanism must be one of rr, glh, hadamard, subset, unary, noise, erasure, got 'xx' instead.",
         ),
         (
             ["guarantee", "--mechanism", "rr", "--domain", "1.5", "--users", "2"],

@@ -12,6 +12,7 @@ from entropie.mechanisms.erasure import Erasure
 from entropie.mechanisms.hadamard import HadamardResponse
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
+from entropie.mechanisms.noise_response import NoiseResponse
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.mechanisms.subset_selection import SubsetSelection
 from entropie.mechanisms.unary_encoding import UnaryEncoding
@@ -29,6 +30,7 @@ for _made in (
     ERASURE,
     SubsetSelection(domain_size=7, epsilon=1.0, subset_size=3),
     UnaryEncoding(domain_size=5, epsilon=1.5),
+    NoiseResponse(noise=[0.4, 0.3, 0.15, 0.1, 0.05], epsilon=2.0),
     Identity(5),
     RandomChoice((RR, RandomizedResponse(domain_size=7, epsilon=1.0)), (0.3, 0.7)),
 ):

@@ -228,6 +228,9 @@ def test_answers_that_never_come_and_answers_that_tell_all() -> None:
     assert channel.doeblin_theta([[0.3, 0.7], [0.3, 0.7]]) == 0.0
     assert channel.doeblin_theta(np.eye(3)) == 1.0
     assert channel.capacity([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]).high_bits == 0.0
+    slow = [[0.45, 0.45, 0.1], [0.3, 0.6, 0.1], [0.0, 0.9, 0.1]]
+    padded = np.insert(slow, 1, 0.0, axis=1)
+    assert channel.capacity(padded, 1e-11).low_bits == pytest.approx(channel.capacity(slow, 1e-11).low_bits, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import UNSET
 
 from entropie.cli import output
 from entropie.cli.options import (
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from entropie.document.printed import EstimatedItem
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates
+    from entropie.mechanisms.likely import Likely
+
+_KEPT_REPORTS = 1 << 22
 
 
 @click.command(cls=Command)
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 @parameters_option
 @dictionary_option
 @option("--item", "items", multiple=True, metavar="I", group="Input", help="Estimate this item only; repeatable.")
+@option("--likely", is_flag=True, group="Output", help="Also the most likely distribution (rr, glh).")
 @option("--out", type=FILE, metavar="FILE", group="Output", help="Write all estimates (.csv or .parquet).")
 @option("--save-counts", type=FILE, metavar="FILE", group="Output", help="Write the counts (.npz), to be merged later.")
 @public_option
@@ -50,6 +55,7 @@ def estimate(
     parameters: Path | None,
     dictionary: Path | None,
     items: tuple[str, ...],
+    likely: bool,
     out: Path | None,
     save_counts: Path | None,
     top: int,
@@ -74,7 +80,6 @@ def estimate(
     from entropie.data.columns import Dictionary, TableWriter
     from entropie.document.printed import Estimated
     from entropie.errors import InvalidInput, InvalidParameter
-    from entropie.estimation.estimates import estimate as estimate_from
     from entropie.mechanisms.parameters import parameters_id
 
     _check_engine(engine, master)
@@ -84,6 +89,8 @@ def estimate(
         raise InvalidInput(f"{remote[0]} is not a file of this machine; read it with --engine spark.")
     if len({*(path.resolve() for path in files), *remote}) < len(reports):
         raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
+    if likely and (items or master is not None or any(file.suffix == ".npz" for file in files)):
+        raise InvalidInput("The most likely distribution (--likely) needs all items and the reports, on this machine.")
     refuse_overwriting([*files, parameters, dictionary], [out, save_counts])
     for path in (out, save_counts):
         if path is not None:
@@ -103,13 +110,15 @@ def estimate(
     if master is not None and (remote or len(saved) < len(files)):
         tables = [file for file in files if file not in saved]
         counts = counts.merge(_count_on(master, tables, remote, built, codes))
-    estimates = estimate_from(counts, built.rates)
-    view = _rows(estimates, names, estimates.top(top), level)
+    estimates = built.estimates_of(counts)
+    found = _most_likely(built, estimates, files) if likely else None
+    columns = _columns(estimates, names, level, found)
+    view = _rows(columns, estimates.top(top))
     attempts = output.Attempts()
     if save_counts is not None:
         attempts.run(partial(counts.save, save_counts))
     if writer is not None:
-        attempts.run(partial(_write_estimates, writer, _columns(estimates, names, level)))
+        attempts.run(partial(_write_estimates, writer, columns))
     threshold = estimates.detectable_share()
     significant = int(estimates.stands_out().sum())
     if as_json:
@@ -123,10 +132,13 @@ def estimate(
             estimates=view,
             out=str(out) if out else None,
             counts=str(save_counts) if save_counts else None,
+            likely_is_closer=UNSET if found is None else found.closer,
         )
         output.print_json(estimated.to_json())
     else:
         output.show(_estimates_text(estimates, view, built, threshold, significant, level, out))
+        if found is not None:
+            output.show("\n" + output.paragraph(_likely_text(found)))
     attempts.raise_failed()
 
 
@@ -229,14 +241,29 @@ def _count_all(files: Sequence[Path], built: Any, items: list[int] | None, memor
     return counts
 
 
-def _rows(estimates: Estimates, names: Dictionary | None, chosen: Any, level: float) -> list[EstimatedItem]:
+def _most_likely(built: Any, estimates: Estimates, files: Sequence[Path]) -> Likely:
+    """The most likely distribution; reports that are not too many are kept, others are read again for every pass."""
+    from entropie.data.reports import read_reports
+    from entropie.mechanisms.likely import most_likely
+
+    def batches() -> Iterator[Any]:
+        for file in files:
+            yield from read_reports(file, built)
+
+    kept = cache(lambda: list(batches()))
+    with output.stage("most likely distribution"):
+        return most_likely(built, estimates, kept if estimates.reports <= _KEPT_REPORTS else batches)
+
+
+def _rows(columns: dict[str, Any], chosen: Any) -> list[EstimatedItem]:
+    import numpy as np
+
     from entropie.document.printed import EstimatedItem
 
-    columns = _columns(estimates, names, level)
     return [
         EstimatedItem(
             **{
-                name: (column[int(i)].as_py() if name == "item" else column[int(i)].item())
+                name: (column[int(i)].item() if isinstance(column, np.ndarray) else column[int(i)].as_py())
                 for name, column in columns.items()
             }
         )
@@ -244,7 +271,9 @@ def _rows(estimates: Estimates, names: Dictionary | None, chosen: Any, level: fl
     ]
 
 
-def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> dict[str, Any]:
+def _columns(
+    estimates: Estimates, names: Dictionary | None, level: float, likely: Likely | None = None
+) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
 
@@ -253,6 +282,12 @@ def _columns(estimates: Estimates, names: Dictionary | None, level: float) -> di
     shares = estimates.probabilities
     named = {} if names is None else {"item": names.names.take(pa.array(codes))}
     whole = {} if estimates.items is not None else {"consistent_share": estimates.consistent}
+    if likely is not None:
+        whole = {
+            "consistent_share": likely.shares if likely.closer else whole["consistent_share"],
+            "likely_share": likely.shares,
+            "likely_standard_error": pa.array(likely.standard_errors, from_pandas=True),
+        }
     return {
         "code": codes,
         **named,
@@ -270,6 +305,15 @@ def _write_estimates(writer: TableWriter, columns: dict[str, Any]) -> None:
         writer.write(columns)
 
 
+def _likely_text(found: Likely) -> str:
+    closer = "is closer to the truth than" if found.closer else "is no closer to the truth than"
+    return (
+        f"The most likely distribution (likely_share) has {output.count(int((found.shares > 1e-9).sum()))} items and "
+        f"{closer} the nearest one to the unbiased shares, by halves of the reports compared with each other; "
+        f"consistent_share is the {'first' if found.closer else 'second'}. Neither is unbiased."
+    )
+
+
 def _estimates_text(
     estimates: Estimates,
     view: list[EstimatedItem],
@@ -280,14 +324,17 @@ def _estimates_text(
     out: Path | None,
 ) -> str:
     headers = ["item", "share", f"{level * 100:g} % CI", "above noise"]
+    likely = [[output.percent(row.likely_share)] if row.likely_share is not UNSET else [] for row in view]
+    headers += ["most likely"] if any(likely) else []
     rows = [
         [
             str(row.item or row.code),
             output.percent(row.share) if row.share > 0.0 else f"{row.share * 100:.2g} %",
             f"{output.percent(row.low)} to {output.percent(row.high)}",
             "yes" if row.significant else "no",
+            *more,
         ]
-        for row in view
+        for row, more in zip(view, likely, strict=True)
     ]
     meaning = (
         f"Shares of all reports, corrected for the noise; estimates may be negative and need not sum to 100 %. "

@@ -14,9 +14,10 @@ from entropie.atomic import FULL
 from entropie.cli import output, stopping
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
+from entropie.cli.calibrate import calibrate
 from entropie.cli.compare import compare
 from entropie.cli.estimate import estimate
-from entropie.cli.guarantee import calibrate, guarantee
+from entropie.cli.guarantee import guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
 from entropie.cli.report import report

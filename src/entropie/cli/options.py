@@ -162,11 +162,11 @@ dictionary_option = option(
 
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
-    """--mechanism, --epsilon, --theta, --hash-size, --subset-size, --symmetric, --prime."""
+    """--mechanism, --epsilon, --theta, --hash-size, --subset-size, --symmetric, --noise, --prime."""
     names = "NAME"  # of those built in, or one that another package registers
     return _together(
         command,
-        option("--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard or erasure."),
+        option("--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard, noise or erasure."),
         option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
         option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
         option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),
@@ -174,6 +174,7 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
             "--subset-size", type=COUNT, metavar="D", group="Mechanism", help="Items of subset. [k/(e^epsilon + 1)]"
         ),
         option("--symmetric", is_flag=True, default=None, group="Mechanism", help="unary: RAPPOR's one-time response."),
+        option("--noise", type=FILE, metavar="FILE", group="Mechanism", help="noise: a row of its probabilities."),
         option("--prime", metavar="P", group="Mechanism", help="Prime of the hashes, or 'large'. [the smallest]"),
     )
 
@@ -208,18 +209,30 @@ def build_mechanism(
     domain: int,
     epsilon: float | None,
     theta: float | None,
-    hash_size: int | None = None,
-    subset_size: int | None = None,
-    symmetric: bool | None = None,
+    *,
     prime: str | None = None,
+    noise: Path | None = None,
+    **own: int | None,
 ) -> Any:
     """The mechanism that the options describe."""
     from entropie.mechanisms.hashing import LARGE_PRIME
     from entropie.mechanisms.registry import make_mechanism
 
     chosen = LARGE_PRIME if prime == "large" else None if prime is None else COUNT.convert(prime, None, None)
-    own = {"hash_size": hash_size, "subset_size": subset_size, "symmetric": symmetric, "prime": chosen}
-    return make_mechanism(mechanism, domain_size=domain, epsilon=epsilon, theta=theta, own=own)
+    named = None if noise is None else _distribution(noise)
+    all_own = {**own, "prime": chosen, "noise": named}
+    return make_mechanism(mechanism, domain_size=domain, epsilon=epsilon, theta=theta, own=all_own)
+
+
+def _distribution(path: Path) -> Any:
+    """The only row of a table of probabilities."""
+    from entropie.data.matrices import read_matrix
+    from entropie.errors import InvalidInput
+
+    table = read_matrix(path)
+    if len(table) != 1:
+        raise InvalidInput(f"{path} has {len(table)} rows; --noise takes one row, with a probability for every item.")
+    return table[0]
 
 
 def load_parameters(path: Path) -> Any:

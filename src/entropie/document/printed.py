@@ -37,6 +37,13 @@ class EstimatedItem(Part, frozen=True):
     consistent_share: Annotated[
         Share | UnsetType, Meta(description="Of a distribution: at least 0, sum 1, not unbiased.")
     ] = UNSET
+    likely_share: Annotated[
+        Share | UnsetType, Meta(description="Of the most likely distribution: at least 0, sum 1, not unbiased.")
+    ] = UNSET
+    likely_standard_error: Annotated[
+        Unlimited | UnsetType,
+        Meta(description="Of likely_share; null at 0, and where many items have a share."),
+    ] = UNSET
     item: str | UnsetType = UNSET
 
 
@@ -52,6 +59,10 @@ class Estimated(Part, frozen=True):
     estimates: list[EstimatedItem]
     out: str | None
     counts: str | None
+    likely_is_closer: Annotated[
+        bool | UnsetType,
+        Meta(description="Whether consistent_share is likely_share, which halves favour."),
+    ] = UNSET
 
 
 class PlannedMachines(Part, frozen=True):

@@ -9,11 +9,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from numpy.typing import ArrayLike
 
 from entropie.document.base import Part, Sha256, Share, Unlimited
-from entropie.errors import InvalidParameter, Unreachable
-from entropie.mechanisms import design
-from entropie.mechanisms.design import Calibrated, Goal, Scope
+from entropie.errors import InvalidParameter, Unreachable, option
+from entropie.mechanisms.design import ENOUGH, Sketch, best, best_of_each
+from entropie.mechanisms.families import KINDS, Calibrated, Family, Hashing, Response, Subsets, largest_domain
+from entropie.mechanisms.goal import Goal, Limit, Scope
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.parameters import Parameters, parameters_id, to_document
 from entropie.notebook import html_table
@@ -21,30 +23,34 @@ from entropie.theory import checks, paper
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import CountingRates, detectable_share
+from entropie.theory.weights import LossWeights
 
-MechanismName = Literal["rr", "glh", "auto"]
-Limit = Literal["certainty", "error"]
+MechanismName = Literal["rr", "glh", "subset", "hadamard", "unary", "auto"]
 _CERTAINTIES = (0.1, 0.5, 0.9, 0.99, 1.0)
 
 
 class ExpectedLoss(Part, frozen=True):
     """What the estimates will be good for, one report per user counted; null where infinite.
 
-    l2_sum              expected sum of squared errors over the whole domain
+    loss                what was made small: expected squared errors, summed over the items that count
+    l2_sum              the same summed over the whole domain
     rare_item_sd        standard error of the share of an item that hardly anybody has
     share_1pct_sd       standard error of the share of an item that 1 % of the reports are about
     detectable_share    smallest estimate that stands out from noise (exact, Bonferroni, 5 %)
     """
 
+    loss: Unlimited
     l2_sum: Unlimited
     rare_item_sd: Unlimited
     share_1pct_sd: Unlimited
     detectable_share: Unlimited
 
     @classmethod
-    def of(cls, rates: CountingRates, domain_size: int, reports: int) -> ExpectedLoss:
-        """The loss of estimates from this many reports."""
+    def of(cls, rates: CountingRates, goal: Goal) -> ExpectedLoss:
+        """The loss of estimates from one report of everybody."""
+        domain_size, reports = goal.domain_size, goal.crowd.users
         return cls(
+            loss=goal.counted.loss(rates, reports),
             l2_sum=rates.l2_sum(domain_size, reports),
             rare_item_sd=rates.l2(0.0, reports) ** 0.5,
             share_1pct_sd=rates.l2(0.01, reports) ** 0.5,
@@ -52,12 +58,19 @@ class ExpectedLoss(Part, frozen=True):
         )
 
 
+class Counted(Part, frozen=True):
+    """The items whose squared errors are added up, and their share of all reports."""
+
+    items: int
+    mass: Share
+
+
 class PaperSetting(Part, frozen=True):
     """What the paper's own bound allows for the same target; null where it guarantees nothing."""
 
     epsilon: Unlimited
     theta: Share
-    l2_sum: Unlimited
+    loss: Unlimited
 
 
 class Pseudonyms(Part, frozen=True):
@@ -76,21 +89,34 @@ class Setting(Part, frozen=True):
 
 
 class TradeOff(Part, frozen=True):
-    """The best setting for another limit on certainty, to about 1 %; hash_size is null for randomized response."""
+    """The best setting for another limit on certainty or another scope, to about 1 %; sizes are null where unused."""
 
     certainty: Share
+    scope: Scope
+    kind: str
     hash_size: int | None
+    subset_size: int | None
     epsilon: Unlimited
     theta: Share
-    l2_sum: Unlimited
+    loss: Unlimited
+
+    @classmethod
+    def of(cls, certainty: float, scope: Scope, found: Sketch) -> TradeOff:
+        """The setting that was found for these."""
+        family = found.family
+        hashed = family.size if isinstance(family, Hashing) else None
+        held = family.size if isinstance(family, Subsets) else None
+        return cls(certainty, scope, family.kind, hashed, held, found.epsilon, found.theta, found.loss)
 
 
 class LimitCosts(Part, frozen=True):
-    """By what factor the squared error would fall without a limit, all others kept."""
+    """By what factor the squared error would fall without a limit, all others kept; 1 where it is not set."""
 
     certainty: Unlimited
     bayes_error: Unlimited
     all_reports: Annotated[Unlimited, Meta(description="If one person's reports leaked alone at worst.")]
+    epsilon: Unlimited
+    report_bits: Unlimited
 
 
 class CalibrationDocument(Part, frozen=True):
@@ -99,6 +125,7 @@ class CalibrationDocument(Part, frozen=True):
     bayes_error_wanted: Share
     certainty_wanted: Share
     scope: Annotated[Scope, Meta(description="What leaks: all reports, or one person's alone.")]
+    weights: Counted
     noise_needed: bool
     decided_by: Annotated[Limit | None, Meta(description="The limit that the setting reaches.")]
     pseudonymisation: Pseudonyms
@@ -137,52 +164,61 @@ class Calibration:
     mechanism: Calibrated
     guarantee: Guarantee
     expected_loss: ExpectedLoss
+    decided_by: Limit | None
+    """The limit that the next step of truth breaks; None without noise."""
     paper: PaperSetting | None
     pseudonymisation: Guarantee
     alternatives: tuple[Alternative, ...]
+    kinds: tuple[str, ...]
+    hash_size: int | None
 
     @property
     def noise_needed(self) -> bool:
-        """Whether pseudonymisation alone falls short of the target."""
-        return self.mechanism.theta < 1.0
+        """Whether pseudonymisation alone falls short of the goal."""
+        plain = Response(self.goal.domain_size)
+        return not self.goal.met(plain.at(plain.steps))
 
-    @property
-    def decided_by(self) -> Limit | None:
-        """The limit that a little more truth would break; None without noise."""
-        if not self.noise_needed:
-            return None
-        free = replace(self.goal, certainty=1.0)
-        more = self.mechanism.with_theta(min(1.0, self.mechanism.theta * (1.0 + 1e-6)))
-        return "certainty" if free.met(more) else "error"
+    def sketch(self, **other: Any) -> Sketch | None:
+        """The best setting for another goal, by closed forms; None where none fits."""
+        found = best_of_each(replace(self.goal, **other), self.kinds, self.hash_size)
+        return best(found) if found else None
 
     @property
     def trade_off(self) -> list[TradeOff]:
-        """The least loss for other limits on certainty, all else kept."""
+        """The least loss for other limits on certainty, by what leaks; all else kept."""
+        scopes: tuple[Scope, ...] = ("all", "alone") if self.goal.scope == "all" else ("alone",)
         known = self.goal.certainty_at(0.0)
         limits = sorted({c for c in (*_CERTAINTIES, self.goal.certainty) if c >= known})
-        sketches = [(limit, design.sketch(replace(self.goal, certainty=limit))) for limit in limits]
-        return [TradeOff(limit, one.hash_size, one.epsilon, one.theta, one.loss) for limit, one in sketches]
+        tried = ((limit, scope, self.sketch(certainty=limit, scope=scope)) for scope in scopes for limit in limits)
+        return [TradeOff.of(limit, scope, one) for limit, scope, one in tried if one is not None]
 
     @property
     def limit_costs(self) -> LimitCosts:
         """The loss beside that of the best setting without each limit."""
-        with_all = design.sketch(self.goal).loss
+        with_all = self.sketch()
 
         def saved(**without: Any) -> float:
-            least = design.sketch(replace(self.goal, **without)).loss
-            if least == with_all:  # also where both are nothing, or without limit
+            free = self.sketch(**without)
+            if free is None or with_all is None or free.loss >= with_all.loss:  # both may be nothing, or unlimited
                 return 1.0
-            return with_all / least if least > 0.0 else math.inf
+            return with_all.loss / free.loss if free.loss > 0.0 else math.inf
 
-        return LimitCosts(saved(certainty=1.0), saved(bayes_error=0.0), saved(scope="alone"))
+        return LimitCosts(
+            certainty=saved(certainty=1.0),
+            bayes_error=saved(bayes_error=0.0),
+            all_reports=saved(scope="alone"),
+            epsilon=saved(max_epsilon=math.inf),
+            report_bits=saved(max_report_bits=math.inf),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The document of `calibrate`; what is infinite becomes None."""
-        bare = self.pseudonymisation
+        bare, counted = self.pseudonymisation, self.goal.counted
         return CalibrationDocument(
             bayes_error_wanted=self.goal.bayes_error,
             certainty_wanted=self.goal.certainty,
             scope=self.goal.scope,
+            weights=Counted(counted.items, counted.mass),
             noise_needed=self.noise_needed,
             decided_by=self.decided_by,
             pseudonymisation=Pseudonyms(bare.alpha_bits, bare.bayes_error, bare.bayes_error_paper),
@@ -214,53 +250,113 @@ def calibrate(
     list_size: int = 1,
     prior_max: float | None = None,
     linked: bool = True,
+    max_epsilon: float | None = None,
+    max_report_bits: float | None = None,
+    top: int | None = None,
+    zipf: float | None = None,
+    shares: ArrayLike | None = None,
 ) -> Calibration:
     """The mechanism with the least expected loss that keeps an error rate and a certainty about every person.
 
     Its certified error rate, for `list_size` guesses after `reports` reports of each person, is at least `bayes_error`;
     nobody becomes more certain about one person than `certainty` in any outcome. `scope` says of whom: whoever holds
-    "all" reports, or sees one person's "alone". `certainty=1` asks for averages alone, as the paper does.
+    "all" reports, or sees one person's "alone". `certainty=1` asks for averages alone, as the paper does. The loss is
+    the squared error summed over all items, or over the `top` most frequent ones of a distribution: Zipf's with
+    exponent `zipf`, 1 unless told, or that of `shares` (counts or shares, one per item).
     """
-    crowd = Crowd(users, reports, list_size, prior_max, linked)
-    domain_size = checks.whole_number("domain", domain_size, at_least=2)
-    if scope not in ("all", "alone"):
-        raise InvalidParameter.of("scope", "all or alone", scope)
-    if mechanism not in ("rr", "glh", "auto"):
-        raise InvalidParameter.of("mechanism", "rr, glh or auto", mechanism)
+    if mechanism not in (*KINDS, "auto"):
+        raise InvalidParameter.of("mechanism", f"{', '.join(KINDS)} or auto", mechanism)
+    goal = Goal(
+        Crowd(users, reports, list_size, prior_max, linked),
+        domain_size,
+        bayes_error,
+        certainty,
+        scope,
+        math.inf if max_epsilon is None else max_epsilon,
+        math.inf if max_report_bits is None else max_report_bits,
+        _weights(domain_size, top, zipf, shares),
+    )
+    return design(goal, KINDS if mechanism == "auto" else (mechanism,), hash_size)
+
+
+def design(goal: Goal, kinds: tuple[str, ...] = KINDS, hash_size: int | None = None) -> Calibration:
+    """The same for a goal as one value, over mechanisms of these kinds; `hash_size` fixes that of local hashing."""
     if hash_size is not None:
         hash_size = checks.whole_number("hash_size", hash_size, at_least=2)
-        if mechanism == "rr":
-            raise InvalidParameter.of("hash_size", "absent for randomized response, which does not hash", hash_size)
-    limit = checks.real_number("certainty", certainty, "a probability from 0 to 1", 0.0, 1.0)
-    goal = Goal(crowd, domain_size, checks.bayes_error_value(bayes_error), limit, scope)
+        if "glh" not in kinds:
+            raise InvalidParameter.of("hash_size", f"absent for {' or '.join(kinds)}, which does not hash", hash_size)
     goal.check()
-    made: list[Calibrated] = []
-    if mechanism in ("rr", "auto"):
-        made.append(design.response(goal))
-    if mechanism in ("glh", "auto"):
-        made.append(design.hashing(goal, hash_size or design.best_hash_size(goal)))
-    priced = sorted(
-        ((choice, ExpectedLoss.of(choice.rates, domain_size, crowd.users)) for choice in made),
-        key=lambda pair: pair[1].l2_sum,
-    )
-    best, loss = priced[0]
+    crowd = goal.crowd
+    sketches = best_of_each(goal, kinds, hash_size)
+    if not sketches:
+        raise _nothing_fits(goal, kinds)
+    steps = [(one.family, goal.largest_step(one.family)) for one in sketches]
+    made = [(family, step, family.at(step)) for family, step in steps]
+    losses = [ExpectedLoss.of(one.rates, goal) for _, _, one in made]
+    order = _ranked([loss.loss for loss in losses], [one.report_bits for _, _, one in made])
+    family, step, chosen = made[order[0]]
+    others = [(made[i][2], losses[i]) for i in order[1:]]
     return Calibration(
         goal=goal,
-        mechanism=best,
-        guarantee=best.guarantee_for(crowd),
-        expected_loss=loss,
-        paper=_paper_setting(best, goal),
-        pseudonymisation=Identity(domain_size).guarantee_for(crowd),
-        alternatives=tuple(Alternative(other, other.guarantee_for(crowd), cost) for other, cost in priced[1:]),
+        mechanism=chosen,
+        guarantee=chosen.guarantee_for(crowd),
+        expected_loss=losses[order[0]],
+        decided_by=None if step == family.steps else goal.broken(family.at(step + 1)),
+        paper=_paper_setting(family, goal),
+        pseudonymisation=Identity(goal.domain_size).guarantee_for(crowd),
+        alternatives=tuple(Alternative(other, other.guarantee_for(crowd), cost) for other, cost in others),
+        kinds=kinds,
+        hash_size=hash_size,
     )
 
 
-def _paper_setting(best: Calibrated, goal: Goal) -> PaperSetting | None:
+def _ranked(losses: list[float], sizes: list[float]) -> list[int]:
+    """The smallest report among those whose loss is hardly above the least, then all others by their loss."""
+    least = min(losses)
+    first = min((i for i, loss in enumerate(losses) if loss <= least * ENOUGH), key=lambda i: sizes[i])
+    return [first, *sorted((i for i in range(len(losses)) if i != first), key=lambda i: losses[i])]
+
+
+def _weights(domain_size: int, top: int | None, zipf: float | None, shares: ArrayLike | None) -> LossWeights | None:
+    """Whose squared errors count; None for all items."""
+    if zipf is not None and shares is not None:
+        raise InvalidParameter(f"Give {option('zipf')} or {option('shares')}, not both.")
+    if top is None:
+        if zipf is not None or shares is not None:
+            name = option("zipf" if shares is None else "shares")
+            raise InvalidParameter(
+                f"Give {option('top')} with {name}: summed over all items the squared error is the same for every "
+                "distribution."
+            )
+        return None
+    size = checks.whole_number("domain", domain_size, at_least=2)
+    if shares is not None:
+        return LossWeights.of_shares(shares, size, top)
+    return LossWeights.zipf(size, top, 1.0 if zipf is None else zipf)
+
+
+def _nothing_fits(goal: Goal, kinds: tuple[str, ...]) -> Exception:
+    """Why no mechanism of these kinds is left."""
+    if goal.domain_size > max(largest_domain(kind) for kind in kinds):
+        most = int(max(largest_domain(kind) for kind in kinds))
+        return InvalidParameter.of("domain", f"at most {most} for {' or '.join(kinds)}", goal.domain_size)
+    smallest = math.ceil(min(one.family.report_bits() for one in best_of_each(_any_size(goal), kinds)))
+    return Unreachable(
+        f"No report of at most {goal.max_report_bits:.10g} bits is about {goal.domain_size} items; "
+        f"raise {option('max_report_bits')} to {smallest}."
+    )
+
+
+def _any_size(goal: Goal) -> Goal:
+    return replace(goal, max_report_bits=math.inf)
+
+
+def _paper_setting(family: Family, goal: Goal) -> PaperSetting | None:
     """The same kind of mechanism at the theta that the paper's t theta min{log n, log k} and Fano allow."""
     crowd = goal.crowd
     try:
         alpha = paper.alpha_bits_for(goal.bayes_error, crowd.users, crowd.prior_max) / crowd.reports
     except Unreachable:
         return None
-    same = best.with_theta(paper.theta_for(alpha, crowd.users, best.domain_size))
-    return PaperSetting(same.epsilon, same.theta, same.rates.l2_sum(best.domain_size, crowd.users))
+    same = family.near(paper.theta_for(alpha, crowd.users, goal.domain_size))
+    return PaperSetting(same.epsilon, same.theta, goal.counted.loss(same.rates, crowd.users))

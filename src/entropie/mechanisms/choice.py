@@ -192,6 +192,15 @@ class RandomChoice(Mechanism):
         """Refused: the parts have reports of their own shapes."""
         raise InvalidInput("Files of reports hold one kind of mechanism; a random choice has no table form.")
 
+    def rows_of(self, reports: Any) -> NDArray[np.uint64]:
+        """The choice, and the row of the part, filled up with zeros."""
+        parts = [part.rows_of(own) for part, own in zip(self.parts, reports.parts, strict=True)]
+        rows = np.zeros((len(reports.choice), 1 + max(part.shape[1] for part in parts)), np.uint64)
+        rows[:, 0] = reports.choice
+        for place, part in enumerate(parts):
+            rows[reports.choice == place, 1 : 1 + part.shape[1]] = part
+        return rows
+
     def supports(
         self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None
     ) -> tuple[Counters, int]:

@@ -185,13 +185,10 @@ class LocalHashing(TruthMechanism):
 
     def likelihoods(self, reports: Any) -> NDArray[np.float64]:
         """The function is drawn uniformly; its value is that of the item with theta, else any."""
-        checked = self._checked(reports)
-        items = np.arange(self.domain_size, dtype=np.uint64)
-        rows = [
-            self.family.values(np.broadcast_to(a, items.shape), np.broadcast_to(b, items.shape), items) == y
-            for a, b, y in zip(*checked, strict=True)
-        ]
-        hit = np.array(rows, np.float64).reshape(len(checked.a), self.domain_size)
+        checked, size = self._checked(reports), self.domain_size
+        a, b, y = (np.repeat(column, size) for column in checked)
+        items = np.tile(np.arange(size, dtype=np.uint64), len(checked.a))
+        hit = (self.family.values(a, b, items) == y).reshape(-1, size)
         functions = float(self.prime) * (self.prime - 1)
         return np.asarray((self.theta * hit + float(1 - self.truth) / self.hash_size) / functions)
 

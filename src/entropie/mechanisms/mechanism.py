@@ -33,6 +33,8 @@ from entropie.theory.guarantee import (
 )
 from entropie.theory.loss import CountingRates
 
+LEAST_LOG = -600.0
+"""ln of the least probability that is given as it is; a smaller one would underflow."""
 MOST_POSSIBLE = 1 << 16
 """More different reports than this are not listed."""
 
@@ -117,7 +119,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def likelihoods(self, reports: Any) -> NDArray[np.float64]:
-        """Pr(report | item): one row per report, one column per item of the domain."""
+        """Pr(report | item): one row per report, one column per item of the domain.
+
+        Where a report is so unlikely that the number underflows, its row may be scaled: ratios within a row count.
+        """
 
     @abstractmethod
     def possible_reports(self) -> Any:
@@ -157,6 +162,10 @@ class Mechanism(ABC):
     def reports_of(self, columns: tuple[NDArray[np.uint64], ...]) -> Any:
         """Reports from those columns."""
         return columns[0] if len(columns) == 1 else columns
+
+    def rows_of(self, reports: Any) -> NDArray[np.uint64]:
+        """Reports as rows of whole numbers, equal for equal reports."""
+        return np.column_stack([np.asarray(column, np.uint64) for column in self.columns_of(reports)])
 
     @abstractmethod
     def supports(

@@ -60,6 +60,12 @@ class SubsetFields(ResponseFields, frozen=True, tag_field="kind", tag="subset"):
     subset_size: Digits
 
 
+class NoiseFields(ResponseFields, frozen=True, tag_field="kind", tag="noise"):
+    """Randomized response with given noise."""
+
+    noise_numerators: Annotated[list[Numerator], Meta(min_length=2)]
+
+
 class UnaryFields(Part, frozen=True, tag_field="kind", tag="unary"):
     """Unary encoding."""
 
@@ -84,6 +90,7 @@ class ChoiceFields(Part, frozen=True, tag_field="kind", tag="choice"):
             | HadamardFields
             | SubsetFields
             | UnaryFields
+            | NoiseFields
             | ErasureFields
             | IdentityFields
         ],
@@ -127,6 +134,13 @@ class Subset(SubsetFields, frozen=True, tag_field="kind", tag="subset"):
     version: _Version
 
 
+class Noise(NoiseFields, frozen=True, tag_field="kind", tag="noise"):
+    """The document of randomized response with given noise."""
+
+    schema: _Schema
+    version: _Version
+
+
 class Unary(UnaryFields, frozen=True, tag_field="kind", tag="unary"):
     """The document of unary encoding."""
 
@@ -148,7 +162,7 @@ class Choice(ChoiceFields, frozen=True, tag_field="kind", tag="choice"):
     version: _Version
 
 
-Parameters = Response | Hashing | Hadamard | Subset | Unary | Erased | Identical | Choice
+Parameters = Response | Hashing | Hadamard | Subset | Unary | Noise | Erased | Identical | Choice
 """The documents of the mechanisms that come with this package."""
 
 

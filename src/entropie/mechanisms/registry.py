@@ -13,6 +13,7 @@ from entropie.mechanisms.hadamard import HadamardResponse
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.noise_response import NoiseResponse
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.mechanisms.subset_selection import SubsetSelection
 from entropie.mechanisms.unary_encoding import UnaryEncoding
@@ -24,6 +25,7 @@ _BUILT_IN = (
     HadamardResponse,
     SubsetSelection,
     UnaryEncoding,
+    NoiseResponse,
     Erasure,
     Identity,
     RandomChoice,
@@ -50,7 +52,7 @@ def make_mechanism(
     domain_size: int,
     epsilon: float | None = None,
     theta: float | None = None,
-    own: Mapping[str, int | None] = MappingProxyType({}),
+    own: Mapping[str, Any] = MappingProxyType({}),
 ) -> Mechanism:
     """A mechanism from its kind, epsilon or theta, and the options of its own, of which None is left out."""
     made: Any = mechanism_kind(kind) if kind in mechanism_kinds() else None

@@ -22,7 +22,7 @@ from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.estimation.counting import value_supports
 from entropie.estimation.counts import Counters
 from entropie.mechanisms import probability
-from entropie.mechanisms.mechanism import Mechanism, listed
+from entropie.mechanisms.mechanism import LEAST_LOG, Mechanism, listed
 from entropie.mechanisms.randomness import Source
 from entropie.mechanisms.truth import ShapedMechanism, TruthMechanism
 from entropie.mechanisms.values import checked_values
@@ -201,7 +201,7 @@ class SubsetSelection(TruthMechanism, ShapedMechanism):
         sets = self._checked(reports)
         holds = np.zeros((len(sets), self.domain_size))
         np.put_along_axis(holds, sets.astype(np.int64), 1.0, axis=1)
-        in_all = math.exp(-self.report_bits * LN2)
+        in_all = math.exp(max(-self.report_bits * LN2, LEAST_LOG))
         return np.asarray(in_all * (float(1 - self.truth) + self.theta * float(self._answers) * holds))
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.estimation.counts import Counters
 from entropie.mechanisms import parameters, probability
-from entropie.mechanisms.mechanism import listed
+from entropie.mechanisms.mechanism import LEAST_LOG, listed
 from entropie.mechanisms.randomness import Source
 from entropie.mechanisms.truth import ShapedMechanism
 from entropie.mechanisms.values import checked_values
@@ -189,7 +189,8 @@ class UnaryEncoding(ShapedMechanism):
             return np.asarray(base * np.where(bits == 1, float(self._p), float(1 - self._p)))
         a, b = (float(ratio) for ratio in self._ratios)
         ones = bits.sum(axis=1).astype(np.float64)
-        base = np.exp(ones * math.log(q) + (self.domain_size - ones) * math.log1p(-q))
+        logs = ones * math.log(q) + (self.domain_size - ones) * math.log1p(-q)
+        base = np.exp(np.maximum(logs, LEAST_LOG))
         return np.asarray(base[:, None] * np.where(bits == 1, a, b))
 
     def to_parameters(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.attack.audit import audit
 from entropie.errors import EntropieError, InvalidInput
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import from_document, parameters_id, to_document
@@ -170,6 +171,14 @@ class MechanismContract:
         listed = self.mechanism.guarantee(users=1000, list_size=5)
         assert listed.list_error <= listed.bayes_error + 1e-12
 
+    def test_attackers_reach_no_more_than_is_stated(self) -> None:
+        """From one report alone, with all reports, without knowing the mechanism, and by the budget that is proven."""
+        found = audit(self.mechanism, reports=_REPORTS, rng=np.random.default_rng(4))
+        assert found.alone.meets, f"one report alone: {found.alone}"
+        assert found.all_reports.holds, f"all reports: {found.all_reports}"
+        assert found.black_box.holds, f"black box: {found.black_box}"
+        assert found.epsilon.holds, f"epsilon: {found.epsilon}"
+
     def _has_table(self) -> bool:
         try:
             return bool(self.mechanism.report_columns)
@@ -192,22 +201,11 @@ class MechanismContract:
 
     def _outcomes(self, batch: Any) -> NDArray[np.int64]:
         """How often each possible report was sent."""
-        if not self._has_table():
-            return self._chosen_outcomes(batch)
         place = {row: at for at, row in enumerate(self._rows(self.mechanism.possible_reports()))}
         return np.bincount([place[row] for row in self._rows(batch)], minlength=len(place))
 
-    def _chosen_outcomes(self, batch: Any) -> NDArray[np.int64]:
-        """The same for a random choice: part by part."""
-        counted = []
-        for part, own in zip(self.mechanism.parts, batch.parts, strict=True):  # type: ignore[attr-defined]
-            contract = MechanismContract()
-            contract.mechanism = part
-            counted.append(contract._outcomes(own))
-        return np.concatenate(counted)
-
     def _rows(self, batch: Any) -> list[tuple[int, ...]]:
-        return list(zip(*(column.tolist() for column in self.mechanism.columns_of(batch)), strict=True))
+        return list(map(tuple, self.mechanism.rows_of(batch).tolist()))
 
     def _estimates_of_each(self) -> NDArray[np.float64]:
         """What each possible report alone estimates, one row each."""

@@ -58,7 +58,7 @@ class Problem:
 
 def capacity_of(Q: Floats, tolerance_bits: float) -> Capacity:
     """The best certificate found; its gap is at most the tolerance unless the channel is huge and stubborn."""
-    problem = Problem(Q)
+    problem = Problem(np.ascontiguousarray(Q[:, Q.max(axis=0) > 0.0]))  # answers that never come tell nothing
     found = _arimoto(problem, np.full(len(Q), 1.0 / len(Q)), tolerance_bits, _ROUNDS)
     if found.gap_bits > tolerance_bits and len(Q) <= _MOST_INPUTS:
         found = _interior_point(problem, found, tolerance_bits)

@@ -270,15 +270,11 @@ def noisy_guarantee(
     """
     n, t, prior_max, k, eps = crowd.users, crowd.reports, crowd.prior_max, channel.domain_size, channel.epsilon
     theta, factor = float(truth), min(factor, float(min(n, k)))
-    alpha = composition.alpha_bits(min(single_bits, theta * math.log2(min(n, k))), theta, factor, n, t)
+    alpha = noisy_alpha_bits(crowd, k, theta, factor, single_bits)
     alpha_paper = t * theta * math.log2(min(n, k))
 
     def success(asked: Crowd) -> Fraction:
-        guesses = min(Fraction(1), asked.guesses)
-        direct = truth * min(Fraction(1), Fraction(factor) * guesses) + (1 - truth) * guesses
-        if t > 1:
-            direct = raised(composition.success(theta, factor, n, t, asked.list_size, prior_max or 0.0))
-        return min(direct, raised(fano.success(alpha, n, prior_max, asked.list_size)))
+        return noisy_success(asked, truth, factor, alpha)
 
     tanh = math.tanh(eps / 2.0)
     return Guarantee(
@@ -301,6 +297,22 @@ def noisy_guarantee(
         contraction=min(theta, tanh * tanh),
         all_reports=all_reports(crowd, k, truth, eps, alpha if crowd.linked else single_bits),
     )
+
+
+def noisy_alpha_bits(crowd: Crowd, domain_size: int, theta: float, factor: float, single_bits: float) -> float:
+    """What all reports of a person that leak alone tell about them, for such a mechanism."""
+    least = min(single_bits, theta * math.log2(min(crowd.users, domain_size)))
+    return composition.alpha_bits(least, theta, factor, crowd.users, crowd.reports)
+
+
+def noisy_success(crowd: Crowd, truth: Fraction, factor: float, alpha: float) -> Fraction:
+    """The chance of naming whose reports leaked: the smaller of the direct bound and Fano's inequality for `alpha`."""
+    guesses = min(Fraction(1), crowd.guesses)
+    direct = truth * min(Fraction(1), Fraction(factor) * guesses) + (1 - truth) * guesses
+    if crowd.reports > 1:
+        prior = crowd.prior_max or 0.0
+        direct = raised(composition.success(float(truth), factor, crowd.users, crowd.reports, crowd.list_size, prior))
+    return min(direct, raised(fano.success(alpha, crowd.users, crowd.prior_max, crowd.list_size)))
 
 
 def _ideal_alpha_bits(channel: ChannelParameters, crowd: Crowd) -> float:

@@ -35,7 +35,7 @@ def binary_divergence_bits(p: float, q: float) -> float:
     return (q * psi((p - q) / q) + (1.0 - q) * psi((q - p) / (1.0 - q))) / LN2
 
 
-def theta_of(epsilon: float, size: int) -> float:
+def theta_of(epsilon: float, size: float) -> float:
     """(w-1)/(size+w-1): the probability of telling the truth among `size` answers."""
     if epsilon > LARGE_EPSILON:
         return 1.0
@@ -50,7 +50,7 @@ def lie_probability(epsilon: float, size: int) -> float:
     return size / (size + math.expm1(epsilon))
 
 
-def epsilon_of(theta: float, size: int) -> float:
+def epsilon_of(theta: float, size: float) -> float:
     """ln(1 + size theta/(1-theta)): the inverse of `theta_of`."""
     return math.inf if theta >= 1.0 else math.log1p(size * theta / (1.0 - theta))
 
