@@ -25,6 +25,7 @@ from entropie.errors import EntropieError
 
 KEY_BYTES = 16
 HASH_BYTES = 8
+POSTGRES = ("postgresql://", "postgres://")
 
 
 class StoreFull(EntropieError):
@@ -133,6 +134,17 @@ class Store(Protocol):
 
     def end(self) -> None:
         """Let go of the store."""
+
+
+def open_store(where: str) -> Store:
+    """Open the store in this file or behind this URL; it is made where there is none, and checked where there is."""
+    if where.startswith(POSTGRES):
+        from entropie.collector.postgres_store import PostgresStore
+
+        return PostgresStore(where)
+    from entropie.collector.sqlite_store import SqliteStore
+
+    return SqliteStore(where)
 
 
 def hashed(key: bytes, nonces: Iterable[bytes]) -> list[int]:
