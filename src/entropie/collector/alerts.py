@@ -181,7 +181,7 @@ def _negative(facts: Facts) -> Reading:
     share = float(facts.estimates.probabilities[code]) if facts.collection.device.rates.gain > 0.0 else 0.0
     return Reading(
         "negative", "warning", chance < FALSE_ALARMS, chance > _PLAUSIBLE,
-        f"The estimate for {item_name(facts, code)} is -{percent(max(0.0, -share))}, below 0 by more than noise "
+        f"The estimate for {item_name(facts, code)} is {percent(share)}, below 0 by more than noise "
         f"explains: honest devices would do this {_how_often(chance)}.",
         "Look for forged reports, or clients that draw their noise wrongly.",
     )  # fmt: skip
