@@ -14,6 +14,7 @@ from entropie.atomic import FULL
 from entropie.cli import output, stopping
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
+from entropie.cli.collect import collect, doctor, serve
 from entropie.cli.compare import compare
 from entropie.cli.estimate import estimate
 from entropie.cli.guarantee import calibrate, guarantee
@@ -47,6 +48,11 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
         calibrate: "the setting that guarantees what is wanted",
         obfuscate: "send a column through a mechanism",
         estimate: "count what is left in the reports",
+    },
+    "Ask people": {
+        collect: "a collection document; stores added up",
+        serve: "take reports from devices and count them",
+        doctor: "check what a service keeps",
     },
     "Plan and research": {
         plan: "what a run takes: hours, memory, bytes moved",

@@ -63,6 +63,7 @@ _SETTINGS = (
 )
 _FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_TRUNCATE"}
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+_ADD_CELL = "INSERT INTO cells VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 _COUNTED = "accepted = accepted + ?, duplicate = duplicate + ?, invalid = invalid + ?"
 
 
@@ -299,6 +300,27 @@ class SqliteStore:
         except (InvalidInput, TypeError, ValueError) as problem:
             return [str(problem) if isinstance(problem, InvalidInput) else self._damage()]
 
+    def origins(self) -> list[str]:
+        """The stores whose reports are here: itself, or those that it was merged from."""
+        with self._read() as read:
+            rows = read.execute("SELECT name FROM facts WHERE name LIKE 'origin %'").fetchall()
+            return [row[0].removeprefix("origin ") for row in rows] or [self._commits(read)[0]]
+
+    def absorb(self, others: Sequence[SqliteStore], origins: Sequence[str]) -> None:
+        """Add all that closed collections of other stores have counted, in one transaction."""
+        with self._changing() as change:
+            for other in others:
+                for held in other.collections():
+                    _absorb(change, other, held)
+            change.executemany("INSERT INTO facts VALUES(?, '')", [(f"origin {one}",) for one in origins])
+
+    def discard(self) -> None:
+        """Remove a store that was begun in vain."""
+        self._sound = False
+        self.end()
+        for suffix in ("", "-wal", "-shm", ".mark"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
     def end(self) -> None:
         """Let go of the store."""
         with contextlib.suppress(sqlite3.Error, AttributeError, TypeError, ValueError):
@@ -335,16 +357,34 @@ def _open_place(read: sqlite3.Connection, collection: str) -> int | None:
 
 
 def _write(change: sqlite3.Connection, tally: Counter[tuple[int, int]], sums: dict[int, list[int]]) -> None:
-    change.executemany(
-        "INSERT INTO cells VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-        [(place, cell, count) for (place, cell), count in tally.items()],
-    )
+    change.executemany(_ADD_CELL, [(place, cell, count) for (place, cell), count in tally.items()])
     hour = this_hour()
-    for place, (accepted, duplicate, invalid) in sums.items():
-        numbers = (accepted, duplicate, invalid)
+    for place, numbers in sums.items():
         change.execute(f"UPDATE collections SET {_COUNTED} WHERE place = ?", (*numbers, place))
-        change.execute("INSERT OR IGNORE INTO hours VALUES(?, ?, 0, 0, 0)", (place, hour))
-        change.execute(f"UPDATE hours SET {_COUNTED} WHERE place = ? AND hour = ?", (*numbers, place, hour))
+        _add_hour(change, place, Hour(hour, *numbers))
+
+
+def _absorb(change: sqlite3.Connection, other: SqliteStore, held: Held) -> None:
+    change.execute(
+        "INSERT OR IGNORE INTO collections(id, document, key, seen, accepted, duplicate, invalid) "
+        "VALUES(?, ?, NULL, 0, 0, 0, 0)",
+        (held.id, held.document),
+    )
+    (place,) = change.execute("SELECT place FROM collections WHERE id = ?", (held.id,)).fetchone()
+    cells, totals = other.counts(held.id), other.totals(held.id)
+    rows = zip(cells.cells.tolist(), cells.counts.tolist(), strict=True)
+    change.executemany(_ADD_CELL, [(place, *row) for row in rows])
+    numbers = (totals.accepted, totals.duplicate, totals.invalid)
+    change.execute(f"UPDATE collections SET {_COUNTED} WHERE place = ?", (*numbers, place))
+    change.execute("UPDATE collections SET seen = seen + ? WHERE place = ?", (other.seen(held.id), place))
+    for one in other.hourly(held.id):
+        _add_hour(change, place, one)
+
+
+def _add_hour(change: sqlite3.Connection, place: int, one: Hour) -> None:
+    numbers = (one.accepted, one.duplicate, one.invalid)
+    change.execute("INSERT OR IGNORE INTO hours VALUES(?, ?, 0, 0, 0)", (place, one.hour))
+    change.execute(f"UPDATE hours SET {_COUNTED} WHERE place = ? AND hour = ?", (*numbers, place, one.hour))
 
 
 def _counts(read: sqlite3.Connection, collection: str) -> Cells:
