@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
 from collector_made import drinks
 
@@ -100,3 +103,23 @@ def test_a_webhook_that_fails_is_logged_and_nothing_else_breaks(store):
     looked(store, lines, webhook=Webhook("http://127.0.0.1:9/", b"sixteen bytes or more"))
     assert len(lines) == 2
     assert lines[1].startswith("The webhook's receiver cannot be reached")
+
+
+def test_what_goes_wrong_does_not_end_the_watch(monkeypatch):
+    from entropie.collector import service
+
+    lines: list[str] = []
+
+    async def refresh() -> None:
+        raise OSError(f"try {len(lines)}")
+
+    monkeypatch.setattr(service, "_WATCH_SECONDS", 0.001)
+    broken = SimpleNamespace(catalogue=SimpleNamespace(refresh=refresh))
+
+    async def watched() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(service._watch(broken, lines.append), 0.2)
+
+    asyncio.run(watched())
+    assert len(lines) > 1
+    assert lines[0] == "Alerts could not be looked at (OSError); tried again in a minute."

@@ -20,6 +20,7 @@ from entropie.cli.estimate import estimate
 from entropie.cli.guarantee import calibrate, guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
+from entropie.cli.relay import relay
 from entropie.cli.report import report
 from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
@@ -52,6 +53,7 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
     "Ask people": {
         collect: "a collection document; stores added up",
         serve: "take reports from devices and count them",
+        relay: "between devices and a collector: shuffles, hands on no address",
         doctor: "check what a service keeps",
     },
     "Plan and research": {
