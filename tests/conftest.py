@@ -13,6 +13,7 @@ import functools
 import gc
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import real_postgres
 
 from entropie import drawing
 
+BROWSER_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
 THOROUGH = 10
 SHARED = {"spark": ("engine", {"spark", "cluster"}), "figures": ("paper", {"small"})}
 """Groups, the longest first: the folder of their tests, and the fixtures that they ask for."""
@@ -54,6 +56,24 @@ def drawn_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "svg", remembered)
         yield
+
+
+def _chromium() -> str:
+    """The system's Chromium, which `scripts/test` installs where it may."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not found:
+        pytest.skip("Chromium is not installed; run: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = _chromium()
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=executable, args=list(BROWSER_FLAGS))
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ _DOCUMENTS = {
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
+    "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),
     "sweep": ("sweep.json, also printed by `sweep --json`", "mitigate.sweep_result", "Sweep"),
 }
 """What each is, and the module and the types that it comes from."""

@@ -28,7 +28,11 @@ def percent(share: float, *, beside: float | None = None) -> str:
     ['57 %', '5.3 %', '0.2 %', '99.5 %', '99.98 %', '0 %', '100 %']
     >>> percent(0.0904, beside=0.09).replace("\N{NO-BREAK SPACE}", " ")
     '9.04 %'
+    >>> percent(-0.004).replace("\N{NO-BREAK SPACE}", " ")
+    '-0.4 %'
     """
+    if share < 0.0:
+        return f"-{percent(-share)}"
     return f"{_share(share, beside)}{_PERCENT}"
 
 

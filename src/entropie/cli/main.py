@@ -15,11 +15,13 @@ from entropie.cli import output, stopping
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
 from entropie.cli.calibrate import calibrate
+from entropie.cli.collect import collect, doctor, serve
 from entropie.cli.compare import compare
 from entropie.cli.estimate import estimate
 from entropie.cli.guarantee import guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
+from entropie.cli.relay import relay
 from entropie.cli.report import report
 from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
@@ -48,6 +50,12 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
         calibrate: "the setting that guarantees what is wanted",
         obfuscate: "send a column through a mechanism",
         estimate: "count what is left in the reports",
+    },
+    "Ask people": {
+        collect: "a collection document; stores added up",
+        serve: "take reports from devices and count them",
+        relay: "between devices and a collector: shuffles, hands on no address",
+        doctor: "check what a service keeps",
     },
     "Plan and research": {
         plan: "what a run takes: hours, memory, bytes moved",

@@ -1,4 +1,4 @@
-"""What the commands print that write no document of their own: `obfuscate`, `estimate`, `plan`."""
+"""What the commands print that write no document of their own: `obfuscate`, `estimate`, `plan`, `collect`."""
 
 from __future__ import annotations
 
@@ -193,3 +193,25 @@ class PlannedOnCluster(Planned, frozen=True, tag_field="engine", tag="spark"):
     hours: ClusterHours
     shuffle_bytes: ShuffleBytes
     memory_bytes: ClusterMemory
+
+
+class CollectionMade(Part, frozen=True):
+    """A collection document, and what it guarantees against an attacker who holds all reports."""
+
+    id: Sha256
+    out: str
+    people: AtLeastOne
+    reports_per_person: AtLeastOne
+    cells: AtLeastOne
+    epsilon: Unlimited
+    bayes_error: Annotated[Share, Meta(description="Error rate of the attacker, at least.")]
+    list_error: Annotated[Share, Meta(description="The same with as many guesses as declared.")]
+    certainty: Annotated[Share, Meta(description="About one person, at most.")]
+    influence_of_one: Annotated[Unlimited, Meta(description="How far one fake report moves a share, at most.")]
+
+
+class StoresMerged(Part, frozen=True):
+    """A store made of others."""
+
+    out: str
+    reports: Annotated[dict[str, Count], Meta(description="By the id of the collection.")]

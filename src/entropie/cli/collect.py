@@ -1,0 +1,255 @@
+"""`collect`, `serve`, `doctor`: a collection document, the service that counts its reports, what the service keeps."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from entropie.cli import output
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    SHARE,
+    Command,
+    build_mechanism,
+    json_option,
+    option,
+    public_option,
+    quiet_option,
+)
+from entropie.errors import InvalidInput, InvalidParameter
+from entropie.words import count, digits, percent, plural
+
+if TYPE_CHECKING:
+    from entropie.collector.document import Collection
+
+DAY = click.DateTime(["%Y-%m-%d"])
+_MOST_DAYS = 90
+_SECRET = "ENTROPIE_WEBHOOK_SECRET"
+_KINDS = {"rr": "randomized response", "glh": "local hashing"}
+
+
+@click.group()
+def collect() -> None:
+    """Ask people without learning who answered what: devices add noise, a service counts.
+
+    \b
+    entropie collect new --title Drinks --items drinks.txt --people 10k \\
+        --mechanism rr --epsilon 2 --out drinks.json
+    entropie serve --store drinks.store --collection drinks.json
+    """
+
+
+@collect.command(cls=Command)
+@option("--title", required=True, metavar="TEXT", group="Input", help="What is asked, in words.")
+@option("--items", type=FILE, metavar="FILE", group="Input", help="Names of the items, one per line.")
+@option("--domain", type=COUNT, metavar="K", group="Input", help="Or: any name, hashed to one of K codes.")
+@option("--people", type=COUNT, required=True, metavar="N", group="Input", help="People who are expected.")
+@option("--reports", type=COUNT, default=1, metavar="T", group="Input", help="Reports of one person. [1]")
+@option("--opens", type=DAY, metavar="DAY", group="Input", help="First day, in UTC. [today]")
+@option("--closes", type=DAY, metavar="DAY", group="Input", help=f"Last day, in UTC. [{_MOST_DAYS} days later]")
+@option("--mechanism", type=click.Choice(list(_KINDS)), required=True, group="Mechanism", help="What devices run.")
+@option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report.")
+@option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth.")
+@option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]")
+@option("--bayes-error", type=SHARE, metavar="B", group="Verdict", help="Error rate of the attacker, at least.")
+@option("--certainty", type=SHARE, metavar="P", group="Verdict", help="Certainty about one person, at most.")
+@option("--list-error", type=SHARE, metavar="B", group="Verdict", help="Error rate with --list guesses, at least.")
+@option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Verdict", help="Guesses. [1]")
+@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Document to write.")
+@public_option
+@quiet_option
+@json_option
+def new(out: Path, quiet: bool, as_json: bool, **options: Any) -> None:
+    """Write a collection document: what is asked, of how many people, with how much noise.
+
+    It is refused where it guarantees less than the limits declared, against an attacker who holds all reports.
+
+    \b
+    entropie collect new --title Drinks --items drinks.txt --people 10k \\
+        --mechanism rr --epsilon 2 --bayes-error 99% --certainty 50% --out drinks.json
+    """
+    from entropie.atomic import check_file, refuse_overwriting, write_file
+
+    refuse_overwriting([options["items"]], [out])
+    check_file(out)
+    made = _collection(options)
+    write_file(out, made.canonical)
+    if as_json:
+        output.print_json(_summary(made, out))
+    elif not quiet:
+        output.show(_text(made, out))
+
+
+def _collection(options: dict[str, Any]) -> Collection:
+    from entropie.collector.document import Limits, create, share_text
+
+    names = None if options["items"] is None else _names(options["items"])
+    if (names is None) == (options["domain"] is None):
+        raise InvalidParameter("Give either --items, a list of names, or --domain, the number of codes.")
+    device = build_mechanism(
+        options["mechanism"],
+        options["domain"] if names is None else len(names),
+        options["epsilon"],
+        options["theta"],
+        options["hash_size"],
+    )
+    opens = options["opens"].date() if options["opens"] else datetime.datetime.now(datetime.UTC).date()
+    closes = options["closes"].date() if options["closes"] else opens + datetime.timedelta(_MOST_DAYS)
+    error, certainty, list_error = (
+        share_text(name, options[name]) for name in ("bayes_error", "certainty", "list_error")
+    )
+    limits = Limits(error, certainty, list_error, str(options["list_size"]))
+    return create(
+        device,
+        title=options["title"],
+        people=options["people"],
+        opens=opens,
+        closes=closes,
+        items=names,
+        reports_per_person=options["reports"],
+        limits=limits,
+    )
+
+
+def _names(path: Path) -> list[str]:
+    from entropie.document.base import read_bytes
+
+    try:
+        lines = read_bytes(path, f"The list of items {path}").decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InvalidInput(f"The list of items {path} is not UTF-8; save it as such.") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _summary(made: Collection, out: Path) -> dict[str, Any]:
+    from entropie.document.printed import CollectionMade
+
+    held = made.guarantee_for(made.users)
+    return CollectionMade(
+        id=made.id,
+        out=str(out),
+        people=made.users,
+        reports_per_person=made.reports,
+        cells=made.cells,
+        epsilon=made.device.epsilon,
+        bayes_error=held.all_reports.bayes_error,
+        list_error=held.all_reports.list_error,
+        certainty=held.all_reports.posterior_max,
+        influence_of_one=made.influence(1, made.users * made.reports),
+    ).to_json()
+
+
+def _text(made: Collection, out: Path) -> str:
+    held = made.guarantee_for(made.users).all_reports
+    days = f"{made.opens} to {made.closes}"
+    items = plural(made.device.domain_size, "item" if made.items else "code")
+    return "\n".join(
+        [
+            f"{made.title}: {plural(made.users, 'person', 'people')}, {plural(made.reports, 'report')} each, {days}",
+            f"{_KINDS[made.device.kind]} over {items}, epsilon {digits(made.device.epsilon)}",
+            "",
+            "Guaranteed against an attacker who holds all reports and knows all data",
+            f"  error rate                    at least {percent(held.bayes_error)}",
+            f"  certainty about one person    at most {percent(held.posterior_max)}",
+            f"One fake report moves a share by at most {percent(made.influence(1, made.users * made.reports))}.",
+            "",
+            f"Id: {made.id}",
+            f"Document: {output.name(out)}",
+            f"Next: entropie serve --store counts.store --collection {output.name(out)}",
+        ]
+    )
+
+
+@collect.command(cls=Command)
+@click.argument("stores", nargs=-1, required=True, type=FILE)
+@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Store to write.")
+@quiet_option
+@json_option
+def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> None:
+    """Add up what several stores have counted, in any order.
+
+    Their collections must be closed. A device keeps to one collector: what was sent to two is counted by both.
+
+    \b
+    entropie collect merge north.store south.store --out all.store
+    """
+    from entropie.collector.merge import merge as merged
+    from entropie.document.printed import StoresMerged
+
+    found = merged(stores, out)
+    if as_json:
+        output.print_json(StoresMerged(str(out), found).to_json())
+    elif not quiet:
+        rows = [(name, count(reports)) for name, reports in found.items()]
+        output.show(f"{output.table(('collection', 'reports'), rows)}\n\nStore: {output.name(out)}")
+
+
+@click.command(cls=Command)
+@option("--store", required=True, metavar="STORE", group="Input", help="File to count in, or postgresql://...")
+@option("--collection", "collections", type=FILE, multiple=True, metavar="FILE", group="Input",
+        help="Document of a collection to take reports for; repeatable.")  # fmt: skip
+@option("--host", default="127.0.0.1", metavar="ADDRESS", group="Running", help="Public listener. [127.0.0.1]")
+@option("--port", type=int, default=8080, metavar="PORT", group="Running",
+        help="Its port; 0 takes a free one. [8080]")  # fmt: skip
+@option("--admin-port", type=int, default=8081, metavar="PORT", group="Running",
+        help="Port of the admin listener, on loopback. [8081]")  # fmt: skip
+@option("--webhook", metavar="URL", group="Running", help="Send alerts there, signed with a secret.")
+@option("--new-token", is_flag=True, group="Running", help="Replace the admin token.")
+def serve(
+    store: str,
+    collections: tuple[Path, ...],
+    host: str,
+    port: int,
+    admin_port: int,
+    webhook: str | None,
+    new_token: bool,
+) -> None:
+    """Take reports and count them, until stopped.
+
+    The public listener takes reports; put a proxy with TLS before it. The admin listener shows estimates, risk and
+    alerts on this machine alone, for whoever has the token that the first start prints. The secret of --webhook comes
+    from the environment: ENTROPIE_WEBHOOK_SECRET.
+
+    \b
+    entropie serve --store drinks.store --collection drinks.json
+    """
+    from entropie.document.base import read_bytes
+
+    try:
+        from entropie.collector.service import Served, serve
+        from entropie.collector.webhook import Webhook
+    except ImportError:
+        raise InvalidInput("The service needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+    documents = tuple(read_bytes(path, f"The collection document {path}") for path in collections)
+    told = None if webhook is None else Webhook(webhook, os.environ.get(_SECRET, "").encode())
+    serve(Served(store, host, port, admin_port, documents, new_token, told), output.show, output.complain)
+
+
+@click.command(cls=Command)
+@click.argument("store")
+@quiet_option
+@json_option
+def doctor(store: str, quiet: bool, as_json: bool) -> int:
+    """Check what a service keeps: nothing damaged, nothing rolled back, every report counted once.
+
+    Exit code 1 where something is wrong. The service may be running.
+
+    \b
+    entropie doctor drinks.store
+    """
+    from entropie.collector.examine import examined
+
+    found = examined(store)
+    if as_json:
+        output.print_json(found.to_json())
+    elif not quiet:
+        rows = [(one.id, "closed" if one.closed else "open", count(one.accepted)) for one in found.collections]
+        table = f"\n\n{output.table(('collection', 'state', 'reports'), rows, left=2)}" if rows else ""
+        said = " ".join(found.problems) or "The store is sound: cells, reports and nonces agree."
+        output.show(f"{'FAIL' if found.problems else 'PASS'}   {said}{table}")
+    return 1 if found.problems else 0

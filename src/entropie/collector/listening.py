@@ -1,0 +1,96 @@
+"""Listeners: a socket, a server on it that writes no log, and how it ends: with every request answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from entropie.errors import InvalidInput
+
+ENDING_SECONDS = 20
+"""How long requests that are under way may take once the service is told to end."""
+
+
+class Listener(uvicorn.Server):
+    """A listener that leaves signals to the service."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an answer is two writes; the second must not wait
+        made.bind((host, port))
+        made.listen(2048)
+    except (OSError, OverflowError) as problem:
+        made.close()
+        why = getattr(problem, "strerror", None) or "it is no port"
+        raise InvalidInput(f"The service cannot listen on {host}, port {port} ({why}); name another.") from None
+    return made
+
+
+def url_of(bound: socket.socket) -> str:
+    """The address that a socket listens on."""
+    host, port = bound.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def listener(app: object) -> Listener:
+    """A server for an ASGI application."""
+    return Listener(
+        uvicorn.Config(
+            app,  # type: ignore[arg-type]
+            loop="asyncio",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=ENDING_SECONDS,
+            limit_concurrency=_most_connections(),
+        )
+    )
+
+
+def _most_connections() -> int:
+    """As many as there are descriptors for, with some left for the store."""
+    try:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except ImportError:
+        soft = 1024
+    return max(64, min(20_000, (soft if soft > 0 else 20_000) - 128))
+
+
+def heed(listeners: list[Listener]) -> None:
+    """End at a signal; at once at the second."""
+
+    def told() -> None:
+        for one in listeners:
+            one.force_exit = one.should_exit
+            one.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if os.name == "posix" and signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, told)

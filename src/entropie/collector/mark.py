@@ -1,0 +1,90 @@
+"""The high-water mark beside a store: a store that has counted less than its mark says was rolled back.
+
+The mark is written after the commits that it speaks of, so that no crash puts it ahead of the store; it may lag behind.
+Whoever writes the store holds the lock on its mark, which goes when the process does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+from entropie.errors import InvalidInput, OutputFailed, printable
+
+if sys.platform != "win32":
+    import fcntl
+
+_LINE = re.compile(rb"(?P<store>[0-9a-f]{32}) (?P<commits>[0-9]{20})\n")
+_EVERY_SECONDS = 1.0
+
+
+def mark_of(store: Path) -> Path:
+    """The file that holds the mark of a store."""
+    return store.with_name(f"{store.name}.mark")
+
+
+def read_mark(store: Path) -> tuple[str, int] | None:
+    """Which store the mark speaks of and its commits; nothing where there is no mark yet."""
+    try:
+        content = mark_of(store).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise InvalidInput(f"The mark {_shown(store)} cannot be read ({problem.strerror}).") from None
+    found = _LINE.fullmatch(content)
+    if found is None and content:
+        raise InvalidInput(f"The mark {_shown(store)} is damaged; check the store with `entropie doctor`, remove it.")
+    return None if found is None else (found["store"].decode(), int(found["commits"]))
+
+
+def rolled_back(store: Path, name: str, commits: int) -> list[str]:
+    """The sentence on a store that has counted less than its mark says."""
+    known = read_mark(store)
+    if known is None or (known[0] == name and known[1] <= commits):
+        return []
+    what = (
+        f"has {commits} commits, its mark says {known[1]}" if known[0] == name else "is another one than its mark says"
+    )
+    remedy = f"put the newest copy back, or remove {_shown(store)} to go on without what is missing"
+    return [f"The store {printable(str(store))} was rolled back: it {what}; {remedy}."]
+
+
+class Mark:
+    """The mark of a store that this process alone writes."""
+
+    def __init__(self, store: Path) -> None:
+        try:
+            self._file = os.open(mark_of(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            os.fchmod(self._file, 0o600)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            raise OutputFailed(f"The mark {_shown(store)} cannot be written ({why}).") from None
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(self._file)
+                used = f"The store {printable(str(store))} is in use by another process"
+                raise InvalidInput(f"{used}; end it, or name another store.") from None
+        self._kept = 0.0
+
+    def keep(self, name: str, commits: int, *, now: bool = False) -> None:
+        """Write the mark, at most once a second; a disk that does not take it leaves the old one, which is true too."""
+        moment = time.monotonic()
+        if now or moment - self._kept >= _EVERY_SECONDS:
+            self._kept = moment
+            with contextlib.suppress(OSError):
+                os.pwrite(self._file, f"{name} {commits:020d}\n".encode(), 0)
+                os.fsync(self._file)
+
+    def end(self) -> None:
+        """Let go of the lock."""
+        os.close(self._file)
+
+
+def _shown(store: Path) -> str:
+    return printable(str(mark_of(store)))

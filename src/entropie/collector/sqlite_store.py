@@ -1,0 +1,412 @@
+"""A store in one SQLite file: a write-ahead log that is on the disk before `add` returns, many requests per commit.
+
+Beside FILE lie FILE-wal and FILE-shm, which are SQLite's, and FILE.mark (mark.py). All are for their owner alone. One
+process writes; others may read at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import shutil
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from entropie.atomic import replacing
+from entropie.collector import document
+from entropie.collector.mark import Mark, rolled_back
+from entropie.collector.store import (
+    KEY_BYTES,
+    Added,
+    Batch,
+    Cells,
+    Held,
+    Hour,
+    StoreBusy,
+    StoreFull,
+    Totals,
+    this_hour,
+    unbalanced,
+)
+from entropie.errors import InvalidInput, OutputFailed, printable
+
+APPLICATION = 0x656E7470
+MIGRATIONS = (
+    """
+    CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE collections(
+        place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document BLOB NOT NULL, key BLOB, seen INTEGER NOT NULL,
+        accepted INTEGER NOT NULL, duplicate INTEGER NOT NULL, invalid INTEGER NOT NULL);
+    CREATE TABLE cells(
+        place INTEGER NOT NULL, cell INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, cell)) WITHOUT ROWID;
+    CREATE TABLE hours(
+        place INTEGER NOT NULL, hour INTEGER NOT NULL, accepted INTEGER NOT NULL, duplicate INTEGER NOT NULL,
+        invalid INTEGER NOT NULL, PRIMARY KEY(place, hour)) WITHOUT ROWID;
+    """,
+)
+"""What makes a store of version i one of version i + 1; each runs once, in one transaction with the new number."""
+
+_SETTINGS = (
+    "PRAGMA synchronous=FULL",
+    "PRAGMA secure_delete=ON",  # nonces that are dropped are overwritten
+    "PRAGMA wal_autocheckpoint=8000",
+    "PRAGMA journal_size_limit=67108864",
+    "PRAGMA cache_size=-65536",
+    "PRAGMA temp_store=MEMORY",
+)
+_FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_TRUNCATE"}
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
+_ADD_CELL = "INSERT INTO cells VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
+_COUNTED = "accepted = accepted + ?, duplicate = duplicate + ?, invalid = invalid + ?"
+
+
+class SqliteStore:
+    """The store in a file. One that is only read makes no file, takes no lock and is not changed to a new version."""
+
+    def __init__(self, where: str | os.PathLike[str], *, reading: bool = False) -> None:
+        self.path = Path(where).resolve()
+        self._reading = reading
+        self._sound = False
+        self._mark: Mark | None = None
+        self._lock = threading.Lock()
+        if reading and not self.path.is_file():
+            raise InvalidInput(f"There is no store {self._shown}; name its file.")
+        try:
+            if not reading:
+                self._mark = Mark(self.path)
+                self._make_file()
+            self._own = self._connected()
+            self._begin()
+            self._sound = True
+        except sqlite3.Error as problem:
+            self.end()
+            raise self._refusal(problem) from None
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def _shown(self) -> str:
+        return printable(str(self.path))
+
+    def _make_file(self) -> None:
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self.path.chmod(0o600)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            raise OutputFailed(f"The store {self._shown} cannot be written ({why}).") from None
+
+    def _connected(self) -> sqlite3.Connection:
+        mode = "ro" if self._reading else "rw"
+        made = sqlite3.connect(
+            f"{self.path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10.0
+        )
+        try:
+            for setting in _SETTINGS:
+                made.execute(setting)
+        except sqlite3.Error:
+            made.close()
+            raise
+        return made
+
+    def _begin(self) -> None:
+        """Refuse what is no sound store; make it one of this version."""
+        (version,), (application,) = (
+            self._own.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id")
+        )
+        if application != APPLICATION and (version or self._own.execute("SELECT * FROM sqlite_schema").fetchone()):
+            raise InvalidInput(f"The file {self._shown} is a database, but no store of a collector; name another file.")
+        if version > len(MIGRATIONS):
+            raise InvalidInput(
+                f"The store {self._shown} has version {version}, this program knows {len(MIGRATIONS)}; update it."
+            )
+        if self._reading:
+            if version < len(MIGRATIONS):
+                raise InvalidInput(f"The store {self._shown} has version {version}; `entropie serve` brings it up.")
+            return
+        found = self.problems(brief=True) if version else rolled_back(self.path, "", 0)
+        if found:
+            raise InvalidInput(" ".join(found))
+        if version < len(MIGRATIONS):
+            self._migrate(version)
+        if self._own.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
+            raise InvalidInput(f"The disk of the store {self._shown} has no shared memory; name one on a local disk.")
+
+    def _migrate(self, version: int) -> None:
+        if version:
+            self._back_up(version)
+        script = "".join(MIGRATIONS[version:])
+        if not version:
+            script += f"INSERT INTO facts VALUES('store', '{secrets.token_hex(16)}'), ('commits', '0');"
+        done = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={len(MIGRATIONS)}; COMMIT;"
+        self._own.executescript(f"BEGIN IMMEDIATE; {script} {done}")
+
+    def _back_up(self, version: int) -> None:
+        """A copy of the store as it was, beside it."""
+        self._own.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        target = self.path.with_name(f"{self.path.name}.version-{version}")
+        if target.exists():
+            raise InvalidInput(f"The backup {printable(str(target))} is there already; move it away.")
+        with replacing(target) as hidden:
+            shutil.copyfile(self.path, hidden)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, on the disk when the block ends; undone where anything fails."""
+        with self._lock:
+            try:
+                self._own.execute("BEGIN IMMEDIATE")
+                yield self._own
+                self._own.execute("UPDATE facts SET value = value + 1 WHERE name = 'commits'")
+                commits = self._commits(self._own)
+                self._own.execute("COMMIT")
+            except BaseException as problem:
+                with contextlib.suppress(sqlite3.Error):
+                    if self._own.in_transaction:
+                        self._own.execute("ROLLBACK")
+                if isinstance(problem, sqlite3.Error):
+                    raise self._refusal(problem) from None
+                raise
+            if self._mark is not None:
+                self._mark.keep(*commits)
+
+    @contextlib.contextmanager
+    def _read(self) -> Iterator[sqlite3.Connection]:
+        """One state of the store, whatever is counted meanwhile."""
+        try:
+            with contextlib.closing(self._connected()) as connection:
+                connection.execute("BEGIN")
+                yield connection
+        except sqlite3.Error as problem:
+            raise self._refusal(problem) from None
+
+    def collections(self) -> list[Held]:
+        """All collections, in the order of their ids."""
+        with self._read() as read:
+            return [Held(*row) for row in read.execute("SELECT id, document, key FROM collections ORDER BY id")]
+
+    def find(self, collection: str) -> Held | None:
+        """One collection, if it is here."""
+        with self._read() as read:
+            row = read.execute("SELECT id, document, key FROM collections WHERE id = ?", (collection,)).fetchone()
+        return None if row is None else Held(*row)
+
+    def create(self, content: bytes) -> bool:
+        """Add a collection, on the disk when this returns; False where it is here already."""
+        collection, key = document.read(content).id, secrets.token_bytes(KEY_BYTES)
+        with self._changing() as change:
+            row = (collection, content, key, 0, 0, 0, 0)
+            added = change.execute(
+                "INSERT OR IGNORE INTO collections(id, document, key, seen, accepted, duplicate, invalid) "
+                "VALUES(?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            if added.rowcount:
+                change.execute(f"CREATE TABLE nonces_{added.lastrowid}(hash INTEGER PRIMARY KEY)")
+            return bool(added.rowcount)
+
+    def close(self, collection: str) -> None:
+        """Take no more reports for it, and drop its nonces and their key."""
+        with self._changing() as change:
+            sought = "SELECT place FROM collections WHERE id = ? AND key IS NOT NULL"
+            for (place,) in change.execute(sought, (collection,)).fetchall():
+                change.execute(
+                    f"UPDATE collections SET key = NULL, seen = (SELECT COUNT(*) FROM nonces_{place}) WHERE place = ?",
+                    (place,),
+                )
+                change.execute(f"DROP TABLE nonces_{place}")
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            self._own.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds them too, else
+
+    def add(self, batches: Sequence[Batch]) -> list[Added | None]:
+        """Count batches, all or none, on the disk when this returns; None for one whose collection takes nothing."""
+        with self._changing() as change:
+            places = {one: _open_place(change, one) for one in {batch.collection for batch in batches}}
+            tally: Counter[tuple[int, int]] = Counter()
+            sums: dict[int, list[int]] = {place: [0, 0, 0] for place in places.values() if place is not None}
+            answers: list[Added | None] = []
+            for batch in batches:
+                place = places[batch.collection]
+                if place is None:
+                    answers.append(None)
+                    continue
+                insert, before = f"INSERT OR IGNORE INTO nonces_{place} VALUES(?)", sums[place][0]
+                for nonce, cell in zip(batch.hashes, batch.cells, strict=True):
+                    if change.execute(insert, (nonce,)).rowcount:
+                        tally[place, cell] += 1
+                        sums[place][0] += 1
+                accepted = sums[place][0] - before
+                answer = Added(accepted, len(batch.hashes) - accepted, batch.invalid)
+                sums[place][1] += answer.duplicate
+                sums[place][2] += answer.invalid
+                answers.append(answer)
+            _write(change, tally, sums)
+        return answers
+
+    def counts(self, collection: str) -> Cells:
+        """How often each cell was reported."""
+        with self._read() as read:
+            return _counts(read, collection)
+
+    def totals(self, collection: str) -> Totals:
+        """Records since the collection was created."""
+        with self._read() as read:
+            return _totals(read, collection)
+
+    def seen(self, collection: str) -> int:
+        """Different nonces that were seen, counted one by one while the collection is open."""
+        with self._read() as read:
+            return _seen(read, collection)
+
+    def hourly(self, collection: str) -> list[Hour]:
+        """Records by the hour, from the first hour with any."""
+        with self._read() as read:
+            rows = read.execute(
+                "SELECT hour, h.accepted, h.duplicate, h.invalid FROM hours h JOIN collections USING(place) "
+                "WHERE id = ? ORDER BY hour",
+                (collection,),
+            )
+            return [Hour(*row) for row in rows]
+
+    def note(self, name: str, value: str | None = None) -> str | None:
+        """A short text that the service keeps under a name, and its new value where one is given."""
+        if value is not None:
+            with self._changing() as change:
+                change.execute("INSERT OR REPLACE INTO facts VALUES(?, ?)", (f"note {name}", value))
+        with self._read() as read:
+            row = read.execute("SELECT value FROM facts WHERE name = ?", (f"note {name}",)).fetchone()
+        return None if row is None else str(row[0])
+
+    def problems(self, *, brief: bool = False) -> list[str]:
+        """Sentences on what does not add up; `brief` skips the check of indices against their tables."""
+        try:
+            with self._read() as read:
+                check = "quick_check" if brief else "integrity_check"
+                if read.execute(f"PRAGMA {check}(1)").fetchone() != ("ok",):
+                    return [self._damage()]
+                found = rolled_back(self.path, *self._commits(read))
+                for held in [Held(*row) for row in read.execute("SELECT id, document, key FROM collections")]:
+                    numbers = _counts(read, held.id), _totals(read, held.id), _seen(read, held.id)
+                    found += [*_wrong_document(held), *unbalanced(held, *numbers)]
+                return found
+        except (InvalidInput, TypeError, ValueError) as problem:
+            return [str(problem) if isinstance(problem, InvalidInput) else self._damage()]
+
+    def origins(self) -> list[str]:
+        """The stores whose reports are here: itself, or those that it was merged from."""
+        with self._read() as read:
+            rows = read.execute("SELECT name FROM facts WHERE name LIKE 'origin %'").fetchall()
+            return [row[0].removeprefix("origin ") for row in rows] or [self._commits(read)[0]]
+
+    def absorb(self, others: Sequence[SqliteStore], origins: Sequence[str]) -> None:
+        """Add all that closed collections of other stores have counted, in one transaction."""
+        with self._changing() as change:
+            for other in others:
+                for held in other.collections():
+                    _absorb(change, other, held)
+            change.executemany("INSERT INTO facts VALUES(?, '')", [(f"origin {one}",) for one in origins])
+
+    def discard(self) -> None:
+        """Remove a store that was begun in vain."""
+        self._sound = False
+        self.end()
+        for suffix in ("", "-wal", "-shm", ".mark"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def end(self) -> None:
+        """Let go of the store."""
+        with contextlib.suppress(sqlite3.Error, AttributeError, TypeError, ValueError):
+            if self._mark is not None and self._sound:  # one that was refused must not lower its mark
+                self._mark.keep(*self._commits(self._own), now=True)
+        with contextlib.suppress(sqlite3.Error, AttributeError):
+            self._own.close()
+        if self._mark is not None:
+            self._mark.end()
+            self._mark = None
+
+    def _commits(self, connection: sqlite3.Connection) -> tuple[str, int]:
+        facts = dict(connection.execute("SELECT name, value FROM facts WHERE name IN ('store', 'commits')"))
+        if set(facts) != {"store", "commits"}:
+            raise InvalidInput(self._damage())
+        return str(facts["store"]), int(facts["commits"])
+
+    def _damage(self) -> str:
+        return f"The store {self._shown} is damaged; put its newest backup back."
+
+    def _refusal(self, problem: sqlite3.Error) -> InvalidInput | StoreFull | StoreBusy:
+        name = getattr(problem, "sqlite_errorname", "")
+        if name in _FULL:
+            return StoreFull(f"The disk of the store {self._shown} is full; nothing was counted.")
+        if name.startswith(_DAMAGED):
+            return InvalidInput(self._damage())
+        return StoreBusy(f"The store {self._shown} cannot be used just now ({name or 'closed'}); nothing was counted.")
+
+
+def _open_place(read: sqlite3.Connection, collection: str) -> int | None:
+    sought = "SELECT place FROM collections WHERE id = ? AND key IS NOT NULL"
+    row = read.execute(sought, (collection,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _write(change: sqlite3.Connection, tally: Counter[tuple[int, int]], sums: dict[int, list[int]]) -> None:
+    change.executemany(_ADD_CELL, [(place, cell, count) for (place, cell), count in tally.items()])
+    hour = this_hour()
+    for place, numbers in sums.items():
+        change.execute(f"UPDATE collections SET {_COUNTED} WHERE place = ?", (*numbers, place))
+        _add_hour(change, place, Hour(hour, *numbers))
+
+
+def _absorb(change: sqlite3.Connection, other: SqliteStore, held: Held) -> None:
+    change.execute(
+        "INSERT OR IGNORE INTO collections(id, document, key, seen, accepted, duplicate, invalid) "
+        "VALUES(?, ?, NULL, 0, 0, 0, 0)",
+        (held.id, held.document),
+    )
+    (place,) = change.execute("SELECT place FROM collections WHERE id = ?", (held.id,)).fetchone()
+    cells, totals = other.counts(held.id), other.totals(held.id)
+    rows = zip(cells.cells.tolist(), cells.counts.tolist(), strict=True)
+    change.executemany(_ADD_CELL, [(place, *row) for row in rows])
+    numbers = (totals.accepted, totals.duplicate, totals.invalid)
+    change.execute(f"UPDATE collections SET {_COUNTED} WHERE place = ?", (*numbers, place))
+    change.execute("UPDATE collections SET seen = seen + ? WHERE place = ?", (other.seen(held.id), place))
+    for one in other.hourly(held.id):
+        _add_hour(change, place, one)
+
+
+def _add_hour(change: sqlite3.Connection, place: int, one: Hour) -> None:
+    numbers = (one.accepted, one.duplicate, one.invalid)
+    change.execute("INSERT OR IGNORE INTO hours VALUES(?, ?, 0, 0, 0)", (place, one.hour))
+    change.execute(f"UPDATE hours SET {_COUNTED} WHERE place = ? AND hour = ?", (*numbers, place, one.hour))
+
+
+def _counts(read: sqlite3.Connection, collection: str) -> Cells:
+    sought = "SELECT cell, count FROM cells JOIN collections USING(place) WHERE id = ? ORDER BY cell"
+    rows = np.array(read.execute(sought, (collection,)).fetchall(), np.int64).reshape(-1, 2)
+    return Cells(rows[:, 0], rows[:, 1])
+
+
+def _totals(read: sqlite3.Connection, collection: str) -> Totals:
+    row = read.execute("SELECT accepted, duplicate, invalid FROM collections WHERE id = ?", (collection,)).fetchone()
+    return Totals(*(row or (0, 0, 0)))
+
+
+def _seen(read: sqlite3.Connection, collection: str) -> int:
+    place = _open_place(read, collection)
+    if place is not None:
+        return int(read.execute(f"SELECT COUNT(*) FROM nonces_{place}").fetchone()[0])
+    row = read.execute("SELECT seen FROM collections WHERE id = ?", (collection,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _wrong_document(held: Held) -> list[str]:
+    if hashlib.sha256(held.document).hexdigest() == held.id:
+        return []
+    return [f"The document of collection {held.id} is another one; put the newest backup back."]

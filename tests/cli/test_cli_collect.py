@@ -1,0 +1,153 @@
+"""`collect new`, `collect merge`, `doctor`: documents, stores added up in any order, what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from entropie.collector.document import read
+from entropie.collector.sqlite_store import SqliteStore
+from entropie.collector.store import Batch
+
+NEW = (
+    "collect",
+    "new",
+    "--title",
+    "Drinks",
+    "--people",
+    "10k",
+    "--mechanism",
+    "rr",
+    "--epsilon",
+    "2",
+    "--out",
+    "c.json",
+)
+
+
+@pytest.fixture(autouse=True)
+def items(entropie) -> None:
+    Path("items.txt").write_text("tea\n\n  coffee \nmaté\n", encoding="utf-8")
+
+
+def stored(path: str, document: bytes, *records: tuple[int, int], close: bool = True) -> None:
+    store = SqliteStore(path)
+    store.create(document)
+    name = hashlib.sha256(document).hexdigest()
+    store.add([Batch(name, [nonce for nonce, _ in records], [cell for _, cell in records], 1)])
+    if close:
+        store.close(name)
+    store.end()
+
+
+def test_a_document_says_what_is_asked(entropie):
+    ran = entropie(*NEW, "--items", "items.txt", "--opens", "2026-12-01", "--bayes-error", "99%", "--certainty", "0.5")
+    assert ran.code == 0
+    content = Path("c.json").read_bytes()
+    made = read(content)
+    assert (made.items, made.users, str(made.closes)) == (["tea", "coffee", "maté"], 10_000, "2027-03-01")
+    assert (made.limits.bayes_error, made.limits.certainty, made.limits.list_error) == ("0.99", "0.5", None)
+    assert hashlib.sha256(content).hexdigest() in ran.out
+    assert "Drinks: 10,000 people, 1 report each, 2026-12-01 to 2027-03-01" in ran.out
+    assert Path("c.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_open_domain_is_hashed(entropie):
+    ran = entropie("collect", "new", "--title", "Places", "--people", "1000", "--mechanism", "glh", "--epsilon", "3",
+                   "--domain", "1M", "--out", "p.json", "--json")  # fmt: skip
+    told, made = json.loads(ran.out), read(Path("p.json").read_bytes())
+    assert (ran.code, told["id"], told["cells"]) == (0, made.id, made.cells)
+    assert made.items is None
+    assert told["bayes_error"] == made.guarantee_for(1000).all_reports.bayes_error
+
+
+def test_a_collection_below_its_limit_is_refused(entropie):
+    ran = entropie(*NEW, "--items", "items.txt", "--bayes-error", "99.999%")
+    assert (ran.code, ran.out) == (1, "")
+    assert "the limit is" in ran.err
+    assert "--epsilon" in ran.err
+    assert not Path("c.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "--items"),
+        (("--items", "items.txt", "--domain", "5"), "--items"),
+        (("--items", "none.txt"), "does not exist"),
+        (("--items", "items.txt", "--closes", "2020-01-01"), "closes"),
+        (("--items", "items.txt", "--theta", "0.5"), "--theta"),
+        (("--items", "twice.txt"), "listed twice"),
+        (("--items", "latin.txt"), "UTF-8"),
+        (("--items", "items.txt", "--hash-size", "4"), "hash"),
+        (("--items", "items.txt", "--title", ""), "title"),
+        (("--items", "items.txt", "--reports", "0"), "report"),
+    ],
+)
+def test_bad_input_is_one_sentence(entropie, more, said):
+    Path("twice.txt").write_text("tea\ntea\n", encoding="utf-8")
+    Path("latin.txt").write_bytes("maté".encode("latin-1"))
+    ran = entropie(*NEW, *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.strip().count("\n") == 0
+    assert said in ran.err
+    assert not Path("c.json").exists()
+
+
+def test_stores_add_up_in_any_order(entropie):
+    entropie(*NEW, "--items", "items.txt", "--quiet")
+    document = Path("c.json").read_bytes()
+    name = hashlib.sha256(document).hexdigest()
+    for place, records in enumerate([[(1, 0), (2, 2)], [(1, 0)], [(5, 1), (6, 1), (7, 2)]]):
+        stored(f"{place}.store", document, *records)
+    found = set()
+    for place, order in enumerate(itertools.permutations(["0.store", "1.store", "2.store"])):
+        ran = entropie("collect", "merge", *order, "--out", f"all-{place}.store", "--json")
+        assert (ran.code, json.loads(ran.out)["reports"]) == (0, {name: 6})
+        store = SqliteStore(f"all-{place}.store")
+        cells = store.counts(name)
+        found.add(
+            repr(
+                (cells.cells.tolist(), cells.counts.tolist(), store.totals(name), store.seen(name), store.hourly(name))
+            )
+        )
+        assert store.problems() == []
+        store.end()
+    assert len(found) == 1
+    assert "[0, 1, 2], [2, 2, 2]" in found.pop()
+    entropie("collect", "merge", "0.store", "1.store", "--out", "two.store")
+    assert entropie("collect", "merge", "two.store", "2.store", "--out", "three.store").code == 0
+    for twice in (("0.store", "0.store"), ("two.store", "1.store")):
+        ran = entropie("collect", "merge", *twice, "--out", "wrong.store")
+        assert (ran.code, Path("wrong.store").exists()) == (2, False)
+        assert "same reports" in ran.err
+    assert "there already" in entropie("collect", "merge", "0.store", "--out", "two.store").err
+
+
+def test_what_is_open_or_damaged_is_not_merged(entropie):
+    entropie(*NEW, "--items", "items.txt", "--quiet")
+    stored("open.store", Path("c.json").read_bytes(), (1, 0), close=False)
+    Path("bad.store").write_bytes(b"nothing" * 1000)
+    for name, said in (("open.store", "is open"), ("bad.store", "damaged"), ("none.store", "no store")):
+        ran = entropie("collect", "merge", name, "--out", "all.store")
+        assert (ran.code, Path("all.store").exists()) == (2, False)
+        assert said in ran.err
+
+
+def test_a_store_is_examined(entropie):
+    entropie(*NEW, "--items", "items.txt", "--quiet")
+    stored("one.store", Path("c.json").read_bytes(), (1, 0), (2, 2), close=False)
+    ran = entropie("doctor", "one.store")
+    assert ran.code == 0
+    assert ran.out.startswith("PASS   The store is sound")
+    told = json.loads(entropie("doctor", "one.store", "--json").out)
+    assert (told["sound"], told["collections"][0]["seen"], told["collections"][0]["invalid"]) == (True, 2, 1)
+    Path("one.store").write_bytes(Path("one.store").read_bytes()[:5000])
+    ran = entropie("doctor", "one.store")
+    assert ran.code == 1
+    assert ran.out.startswith("FAIL   The store")
+    assert entropie("doctor", "none.store").code == 2

@@ -1,0 +1,23 @@
+"""Killed at any moment: nothing that was confirmed is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import collector_made as made
+from collector_kills import kill_often
+
+
+def test_a_service_that_is_killed_loses_nothing_and_counts_nothing_twice(tmp_path):
+    found = kill_often(tmp_path / "store", made.drinks(), tmp_path, kills=6)
+    assert (found.lost, found.twice) == (0, 0)
+    assert found.confirmed > 200
+
+
+def test_a_store_that_dies_at_every_step_of_a_commit(tmp_path):
+    script = Path(__file__).with_name("store_crashes.py")
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 30
