@@ -85,6 +85,10 @@ class Source:
     min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
     preset: str | None = _option(None, "A published data set: its columns and rules.", metavar="NAME")
     grid: str | None = _option(None, "Size of a map cell, such as 500m (geolife).", metavar="SIZE")
+    lat: str | None = _option(None, "Column that holds the latitude, for --cells.", metavar="C")
+    lon: str | None = _option(None, "Column that holds the longitude, for --cells.", metavar="C")
+    cells: str | None = _option(None, "Items are map cells: h3:9, or grid:500m.", metavar="KIND")
+    stays: str | None = _option(None, "Visits from raw positions: 200m,20min.", metavar="D,T")
     order: str | None = None
     max_dirty_share: float = _option(0.01, "Allowed share of unreadable rows.", "share", "SHARE")
 

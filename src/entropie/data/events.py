@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from entropie.data.arrow import absent_in, from_numpy, truths_of
 from entropie.data.categories import ItemCategories
+from entropie.data.derived import DerivedTable, check_coordinates, with_item
 from entropie.data.encode import NO_USER, Encoded, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
@@ -25,10 +26,11 @@ from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
 from entropie.data.rules import Rules
+from entropie.data.stays import visits_of
 from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
 from entropie.data.times import TimeFormat, find_time_format, seconds
 from entropie.data.traces import Traces
-from entropie.errors import InvalidParameter
+from entropie.errors import InvalidParameter, option
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import Run, Source
 
@@ -118,12 +120,17 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
     named, blank = encoded.categories, int(NO_USER)
     categories = None if named is None else ItemCategories.of(encoded.items, named, len(encoded.item_ids), blank)
     traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
+    user_ids, item_ids = encoded.user_ids, encoded.item_ids
+    if source.stays is not None:
+        visits = visits_of(traces, item_ids, source, rejects)
+        traces, user_ids, item_ids = visits.traces, user_ids.take(from_numpy(visits.users)), visits.item_ids
+        duplicates = 0  # two stays of a person do not begin at once
     run.progress("sort", 1.0)
     found = Found(
         encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256()
     )
     report = ingest_report(table, found, rejects, opened.choices, time_format)
-    return Events(traces, encoded.user_ids, encoded.item_ids, report, categories)
+    return Events(traces, user_ids, item_ids, report, categories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,9 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
         min_rating = preset.min_rating
     table = open_source(source) if table is None else table
     roles = source.roles
-    if roles["item"] is None and preset is None and _obfuscated(table):
+    if isinstance(table, DerivedTable):
+        roles["item"] = table.made.name
+    elif roles["item"] is None and preset is None and _obfuscated(table):
         roles["item"] = "report" if "report" in table.columns else "y"
     choices = choose_columns(
         table.header,
@@ -222,10 +231,17 @@ def _obfuscated(table: Table) -> bool:
 
 
 def open_source(source: Source) -> Table:
-    """Open whatever was named: files of a known layout, other files, or a table in memory."""
+    """Open whatever was named, with the item that is to be made from its columns."""
+    check_coordinates(source)
+    return with_item(_opened(source), source)
+
+
+def _opened(source: Source) -> Table:
+    """Open files of a known layout, other files, or a table in memory."""
     preset = find_preset(source.preset) if source.preset is not None else None
     if source.grid is not None and (preset is None or not preset.is_grid):
-        raise InvalidParameter.of("grid", "given only with a preset of coordinates (geolife)", source.grid)
+        other = f"cells such as {option('cells')} grid:{source.grid}"
+        raise InvalidParameter.of("grid", f"left out but for preset geolife (other data have {other})", source.grid)
     if hasattr(source.events, "__arrow_c_stream__"):
         if preset is not None:
             raise InvalidParameter.of("preset", "left out for a table in memory", preset.name)
@@ -237,6 +253,8 @@ def open_source(source: Source) -> Table:
     if preset is not None and preset.is_grid:
         if source.grid is None:
             raise InvalidParameter.of("grid", "given with preset geolife, such as 500m or 0.01deg", source.grid)
+        if source.cells is not None:
+            raise InvalidParameter(f"{option('grid')} makes the cells of preset geolife; leave {option('cells')} out.")
         return GeolifeTable(name, find_files(name, preset.suffixes), MapGrid.parse(source.grid))
     return open_files(name, find_files(name), preset, source.header)
 

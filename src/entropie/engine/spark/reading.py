@@ -80,7 +80,7 @@ def open_rows(spark: SparkSession, source: Source) -> Rows:
         if source.order is not None:
             raise InvalidParameter.of("order", "left out for a path, whose rows have an order", source.order)
         return _from_files(spark, open_events(source))
-    for name in ("preset", "grid", "header"):
+    for name in ("preset", "grid", "cells", "header"):
         if getattr(source, name) is not None:
             rule = "left out for a DataFrame or a path with a scheme"
             raise InvalidParameter.of(name, rule, getattr(source, name))
