@@ -91,8 +91,10 @@ def assess(
     events: object,
     *,
     user: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     time: str | None = None,
+    time_format: str | None = None,
+    time_zone: str | None = None,
     order: str | None = None,
     category: str | None = None,
     rating: str | None = None,
@@ -157,8 +159,10 @@ def assess(
     """Assess an event table: a path, anything with `__arrow_c_stream__` (pandas, Polars, DuckDB, PyArrow), or a Spark
     DataFrame.
 
-    Columns are guessed where not named; `cells` (h3:9, grid:500m) makes items from the coordinates `lat` and `lon`, and
-    `stays` (200m,20min) visits from raw positions. People with fewer than `min_events` events are excluded;
+    Columns are guessed where not named; `item` may name several, `time_format` says how times are written (day-first,
+    month-first, or a pattern of strftime) and `time_zone` whose clock they are of.
+    `cells` (h3:9, grid:500m) makes items from the coordinates `lat` and `lon`, and `stays` (200m,20min) visits from raw
+    positions. People with fewer than `min_events` events are excluded;
     `targets` people, drawn by a hash of their id, are attacked among all the others (everybody up to 50,000 people,
     else 20,000).
     `rule` and `knowledge` say what the attacker knows, `train_events` and `target_events` how much of it; `points`

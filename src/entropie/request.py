@@ -78,8 +78,10 @@ class Source:
     name: str | None = None
     header: bool | None = None
     user: str | None = _option(None, "Column that holds the person.", metavar="C")
-    item: str | None = _option(None, "Column that holds the item.", metavar="C")
+    item: str | None = _option(None, "Column of the item; several: city,shop.", "columns", "C,...")
     time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
+    time_format: str | None = _option(None, "How times are written: day-first, '%d.%m.%y'.", metavar="HOW")
+    time_zone: str | None = _option(None, "Zone of times that name none. [UTC]", metavar="NAME")
     category: str | None = _option(None, "Column that holds the category of the item.", metavar="C")
     rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
     min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")

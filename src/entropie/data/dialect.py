@@ -18,7 +18,9 @@ _DELIMITERS = (",", "\t", ";", "|", "::")
 _DELIMITER_NAMES = "comma, tab, semicolon, | or ::"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_VALUE = re.compile(r"\s*|[+-]?[\d.,]+([eE][+-]?\d+)?|\d{4}[-/]\d\d[-/]\d\d.*|\w{3} \w{3} \d\d .*", re.ASCII)
+_VALUE = re.compile(
+    r"\s*|[+-]?[\d.,]+([eE][+-]?\d+)?|\d{4}[-/]\d\d[-/]\d\d.*|\d\d?[/.-]\d\d?[/.-]\d{4}.*|\w{3} \w{3} \d\d .*", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)

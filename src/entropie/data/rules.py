@@ -28,8 +28,9 @@ COORDINATE_FAULTS = (
 """What may speak against two coordinates, in the order in which it counts."""
 FAULT = "fault"
 """The column that brings the judge of rows what was found wrong with coordinates: the number of a fault, 0 for none."""
+SKIPPED = "time skipped by the clocks"
 _DIRTY = (
-    *("missing user", *COORDINATE_FAULTS[:-1], "missing item", "missing time", "NaN time", "unreadable time"),
+    *("missing user", *COORDINATE_FAULTS[:-1], "missing item", "missing time", "NaN time", "unreadable time", SKIPPED),
     *("line break in an id", NOT_UTF8, "unreadable rating"),
 )
 _EXCLUDED = (COORDINATE_FAULTS[-1], "rating below the minimum", "no item recorded")
@@ -68,6 +69,7 @@ def _expected(rules: Rules) -> dict[str, tuple[tuple[Role, ...], str]]:
         "coordinates out of range": (("item",), "a latitude of -90 to 90 and a longitude of -180 to 180"),
         "coordinates 0, 0": (("item",), "a place; 0, 0 is in the sea and stands for none"),
         **dict.fromkeys(("missing time", "NaN time", "unreadable time"), (("time",), time)),
+        SKIPPED: (("time",), "a time that there was where clocks were set forward"),
         "line break in an id": (("user", "item"), "an id in one line"),
         NOT_UTF8: (("user", "item"), "UTF-8"),
         "unreadable rating": (("rating",), "a number"),
