@@ -90,6 +90,7 @@ class Assessment(Findings):
 def assess(
     events: object,
     *,
+    format: Literal["csv", "jsonl", "parquet"] | None = None,
     user: str | None = None,
     item: str | Sequence[str] | None = None,
     time: str | None = None,
@@ -156,8 +157,8 @@ def assess(
     block_users: int | None = None,
     progress: Progress = silent,
 ) -> Assessment:
-    """Assess an event table: a path, anything with `__arrow_c_stream__` (pandas, Polars, DuckDB, PyArrow), or a Spark
-    DataFrame.
+    """Assess an event table: a path, `-` for standard input, anything with `__arrow_c_stream__` (pandas, Polars,
+    DuckDB, PyArrow), or a Spark DataFrame.
 
     Columns are guessed where not named; `item` may name several, `time_format` says how times are written (day-first,
     month-first, or a pattern of strftime) and `time_zone` whose clock they are of.

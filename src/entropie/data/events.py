@@ -26,8 +26,9 @@ from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
 from entropie.data.rules import Rules
+from entropie.data.standard import StandardInput
 from entropie.data.stays import visits_of
-from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
+from entropie.data.tables import ArrowTable, Chosen, Table, TextTable, normal_schema, open_files
 from entropie.data.time_options import given_format, in_zone, refuse_without_times, repeated_in
 from entropie.data.times import TimeFormat, find_time_format, seconds
 from entropie.data.traces import Traces
@@ -268,7 +269,11 @@ def _opened(source: Source) -> Table:
         if source.cells is not None:
             raise InvalidParameter(f"{option('grid')} makes the cells of preset geolife; leave {option('cells')} out.")
         return GeolifeTable(name, find_files(name, preset.suffixes), MapGrid.parse(source.grid))
-    return open_files(name, find_files(name), preset, source.header)
+    if name == "-":
+        if preset is not None:
+            raise InvalidParameter.of("preset", "left out for standard input", preset.name)
+        return TextTable("standard input", [StandardInput()], None, source.header, source.format)
+    return open_files(name, find_files(name), preset, source.header, source.format)
 
 
 def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None:

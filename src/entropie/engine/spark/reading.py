@@ -76,6 +76,8 @@ def open_rows(spark: SparkSession, source: Source) -> Rows:
     `source.order` names a column of a DataFrame that says the order of rows of equal time. Without it that is the order
     in the Parquet files the rows come from, and else whatever order Spark has them in, which may be another next time.
     """
+    if isinstance(source.events, str) and source.events == "-":
+        raise InvalidParameter.of("events", "files or a DataFrame on a cluster", "standard input")
     frame = _frame(spark, source.events)
     if frame is None:
         if source.order is not None:
