@@ -90,15 +90,22 @@ class Assessment(Findings):
 def assess(
     events: object,
     *,
+    format: Literal["csv", "jsonl", "parquet"] | None = None,
     user: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     time: str | None = None,
+    time_format: str | None = None,
+    time_zone: str | None = None,
     order: str | None = None,
     category: str | None = None,
     rating: str | None = None,
     min_rating: float | None = None,
     preset: str | None = None,
     grid: str | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    cells: str | None = None,
+    stays: str | None = None,
     max_dirty_share: float = 0.01,
     min_events: int = 10,
     rule: Literal["date", "halves", "history"] | None = None,
@@ -150,11 +157,15 @@ def assess(
     block_users: int | None = None,
     progress: Progress = silent,
 ) -> Assessment:
-    """Assess an event table: a path, anything with `__arrow_c_stream__` (pandas, Polars, DuckDB, PyArrow), or a Spark
-    DataFrame.
+    """Assess an event table: a path, `-` for standard input, anything with `__arrow_c_stream__` (pandas, Polars,
+    DuckDB, PyArrow), or a Spark DataFrame.
 
-    Columns are guessed where not named. People with fewer than `min_events` events are excluded; `targets` people,
-    drawn by a hash of their id, are attacked among all the others (everybody up to 50,000 people, else 20,000).
+    Columns are guessed where not named; `item` may name several, `time_format` says how times are written (day-first,
+    month-first, or a pattern of strftime) and `time_zone` whose clock they are of.
+    `cells` (h3:9, grid:500m) makes items from the coordinates `lat` and `lon`, and `stays` (200m,20min) visits from raw
+    positions. People with fewer than `min_events` events are excluded;
+    `targets` people, drawn by a hash of their id, are attacked among all the others (everybody up to 50,000 people,
+    else 20,000).
     `rule` and `knowledge` say what the attacker knows, `train_events` and `target_events` how much of it; `points`
     lists numbers of random events that attackers hold, `known_events` numbers of first events, and `scope` names the
     attackers that are judged. `known` is another file about the same people that the attacker holds, `truth` a map of
@@ -280,6 +291,7 @@ def _from_spark(request: Request) -> Findings:
     """What one machine would find, from a cluster."""
     alone = {
         "category": request.source.category,
+        "stays": request.source.stays,
         "point_errors": request.attackers.point_errors,
         "known": request.attackers.known is not None,
         "converge": request.attackers.converge,

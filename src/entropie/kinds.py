@@ -12,7 +12,7 @@ from entropie.theory import checks
 
 Kind = Literal[
     "text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date", "errors",
-    "table",
+    "table", "columns",
 ]  # fmt: skip
 
 
@@ -70,12 +70,17 @@ def _errors(value: Any) -> PointErrors:
     return value if isinstance(value, PointErrors) else PointErrors.read(value)
 
 
+def _columns(value: Any) -> str:
+    return _text(value) if isinstance(value, str) else ",".join(map(_text, value))
+
+
 def _several(one: Any) -> Any:
     return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
 
 
 _CONVERTERS: dict[Kind, Any] = {
     "text": _text,
+    "columns": _columns,
     "texts": _several(_text),
     "choice": lambda value: _text(value).lower(),
     "count": _count,
@@ -92,6 +97,7 @@ _CONVERTERS: dict[Kind, Any] = {
 }
 _RULES: dict[Kind, str] = {
     "text": "a text that is not empty",
+    "columns": "a column, or several with commas between",
     "texts": "a list of texts",
     "choice": "a name",
     "count": "a whole number, such as 1000, 1e6 or 1.4M",

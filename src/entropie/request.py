@@ -68,7 +68,7 @@ def option_of(declared: dataclasses.Field[Any]) -> Option | None:
 class Source:
     """Where the events come from and how their columns are read.
 
-    events   a path (file, folder, pattern), anything with `__arrow_c_stream__`, or a Spark DataFrame
+    events   a path (file, folder, pattern; `-`: standard input), anything with `__arrow_c_stream__`, a Spark DataFrame
     name     what messages and reports call it, where it has no path
     header   whether text begins with a line of names; told from that line if None
     order    column that orders a person's rows of equal time, where a table has no order of its own (Spark)
@@ -77,20 +77,31 @@ class Source:
     events: Any = None
     name: str | None = None
     header: bool | None = None
+    format: Literal["csv", "jsonl", "parquet"] | None = _option(
+        None, "Of EVENTS: csv, jsonl, parquet. [told by it]", "choice", "KIND", choices=("csv", "jsonl", "parquet")
+    )
     user: str | None = _option(None, "Column that holds the person.", metavar="C")
-    item: str | None = _option(None, "Column that holds the item.", metavar="C")
+    item: str | None = _option(None, "Column of the item; several: city,shop.", "columns", "C,...")
     time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
+    time_format: str | None = _option(None, "How times are written: day-first, '%d.%m.%y'.", metavar="HOW")
+    time_zone: str | None = _option(None, "Zone of times that name none. [UTC]", metavar="NAME")
     category: str | None = _option(None, "Column that holds the category of the item.", metavar="C")
     rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
     min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
     preset: str | None = _option(None, "A published data set: its columns and rules.", metavar="NAME")
     grid: str | None = _option(None, "Size of a map cell, such as 500m (geolife).", metavar="SIZE")
+    lat: str | None = _option(None, "Column that holds the latitude, for --cells.", metavar="C")
+    lon: str | None = _option(None, "Column that holds the longitude, for --cells.", metavar="C")
+    cells: str | None = _option(None, "Items are map cells: h3:9, or grid:500m.", metavar="KIND")
+    stays: str | None = _option(None, "Visits from raw positions: 200m,20min.", metavar="D,T")
     order: str | None = None
     max_dirty_share: float = _option(0.01, "Allowed share of unreadable rows.", "share", "SHARE")
 
     def __post_init__(self) -> None:
         if self.min_rating is not None:
             checks.real_number("min_rating", self.min_rating, "a finite number", -1e308, 1e308)
+        if self.format not in (None, "csv", "jsonl", "parquet"):
+            raise InvalidParameter.of("format", "csv, jsonl or parquet", self.format)
         checks.real_number("max_dirty_share", self.max_dirty_share, "a share from 0 to 1", 0.0, 1.0)
 
     @property

@@ -177,8 +177,8 @@ def test_text_that_is_no_time(write: Callable[..., Path]) -> None:
     assert "holds no time that can be read, first in line 2; expected seconds" in text
     assert "`time=`" in text
     german = message(write(b"user,item,time\na,b,01.01.1970 00:00:08\n"))
-    assert "ISO 8601 (2012-04-03 18:00:07) or" in german
-    assert german.endswith("Convert it to ISO 8601, or name another with `time=`.")
+    assert "may have day or month first, none has a number above 12; say which with `time_format=` day-first" in german
+    assert text.endswith("Say how it is written with `time_format=`, or name another with `time=`.")
 
 
 def test_nan_times_count_as_dirty() -> None:

@@ -306,7 +306,7 @@ def test_rows_that_share_a_number_go_by_their_item(timed: bool, here: Session) -
         yield Box(0, ACCOUNT, 0, (Account(some.size, {}, {}, {}, {}),))
 
     tasks = [Boxing(lambda _, some=some: boxes(some))(iter([])) for some in np.array_split(rng.permutation(count), 4)]
-    found_time = recognise_times(opened.table, opened.chosen, iter([pa.record_batch(columns)]), Rejects("it"))[0]
+    found_time = recognise_times(opened, iter([pa.record_batch(columns)]), Rejects("it"))[0]
     rows = Rows(opened, found_time, Frame([list(task) for task in tasks], here), 3)  # type: ignore[arg-type]
     found = collected(
         encoding._ingested(rows, Request(Source(), People(0), run=Run(engine="spark", partitions=2)), Kept())

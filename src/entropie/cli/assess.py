@@ -46,9 +46,9 @@ def assess(
 ) -> int:  # fmt: skip
     """How identifiable are the people behind EVENTS?
 
-    EVENTS is a file, a folder or a pattern of CSV or Parquet files. Each person is attacked with what an attacker may
-    know of them; the strongest attack counts. With --profile or --limit the risk is judged: exit code 0 the limit is
-    met, 1 it is not met, 3 the data cannot tell.
+    EVENTS is a file, a folder or a pattern of CSV, JSON Lines or Parquet files, or - for standard input. Each person is
+    attacked with what an attacker may know of them; the strongest attack counts. With --profile or --limit the risk is
+    judged: exit code 0 the limit is met, 1 it is not met, 3 the data cannot tell.
 
     \b
     entropie assess checkins.parquet --user user --item venue --time time
@@ -116,7 +116,9 @@ def run(request: Request, view: View) -> int:
     if view.as_json:
         tried.run(lambda: output.print_json(result.document))
     elif not view.quiet:
-        name = request.source.name or (named.name if named is not None and named.name else str(events))
+        plain = named.name if named is not None and named.name else str(events)
+        plain = "standard input" if plain == "-" else plain
+        name = request.source.name or plain
         files = [file for file in own if file in written()]
         tried.run(lambda: output.show(assessment_text(result, output.name(name), files, verbose=view.verbose)))
     tried.raise_failed()
@@ -139,7 +141,7 @@ def _check_events(request: Request) -> None:
     from entropie.errors import option as named
 
     if not request.source.events or "\0" in str(request.source.events):
-        raise InvalidInput("No events are named; give a file, a folder or a pattern.")
+        raise InvalidInput("No events are named; give a file, a folder, a pattern, or - for standard input.")
     if request.run.engine == "spark":
         from entropie.engine.spark.session import require
 

@@ -135,8 +135,21 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     several = (facts.get("categories") or {}).get("items_with_several")
     if several:
         lines.append(f"{plural(several, 'item')} with several categories: the one that most rows name is taken.")
+    lines += _times(facts)
     if "time" in columns and columns["time"]["column"] is None:
         lines.append("No time column: rows are in the order of the file (--time names one).")
+    return lines
+
+
+def _times(facts: dict[str, Any]) -> list[str]:
+    """How times were read, where that was not plain."""
+    lines = []
+    if facts.get("order_told"):
+        lines.append(f"Dates are read {facts['time_format']}: no other order fits all of them (--time-format).")
+    if facts.get("repeated_times"):
+        times = plural(facts["repeated_times"], "event")
+        zone = output.name(facts["time_zone"])
+        lines.append(f"{times} at an hour that clocks in {zone} show twice: read as the first.")
     return lines
 
 

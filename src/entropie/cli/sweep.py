@@ -63,7 +63,7 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 
 @click.command(cls=Command)
 @click.argument("events")
-@options_of(Source, People, without=("grid", "order", "category"))
+@options_of(Source, People, without=("grid", "order", "category", "lat", "lon", "cells", "stays"))
 @options_of(Attackers, only=("targets",))
 @mitigation_options
 @option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")

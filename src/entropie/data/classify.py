@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from entropie.data.arrow import absent_in, one_of, truths_of
+from entropie.data.arrow import absent_in, one_of, truths_of, values_of
 from entropie.data.blocks import UNREADABLE
 from entropie.data.rejects import NOT_UTF8
-from entropie.data.rules import NULLS, REASONS, Rules
+from entropie.data.rules import COORDINATE_FAULTS, FAULT, NULLS, REASONS, Rules
 from entropie.data.ticks import read_numbers, read_ticks
 
 
@@ -39,6 +39,9 @@ def classify_rows(batch: pa.RecordBatch, rules: Rules) -> Verdicts:
     if rules.min_rating is not None:
         ratings = read_numbers(columns["rating"])
         faults += [("unreadable rating", np.isnan(ratings)), ("rating below the minimum", ratings < rules.min_rating)]
+    if FAULT in columns:
+        codes = values_of(columns[FAULT])
+        faults += [(reason, codes == code) for code, reason in enumerate(COORDINATE_FAULTS, 1)]
     if rules.missing_items and _is_text(columns["item"]):
         faults.append(("no item recorded", one_of(columns["item"], rules.missing_items)))
     reasons = np.zeros(batch.num_rows, np.uint8)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from entropie.data.files import HashedFile, InputFile, Unpacked
+from entropie.data.files import InputFile, Unpacked
 from entropie.data.roles import are_names
 from entropie.errors import InvalidInput
 
@@ -18,7 +18,9 @@ _DELIMITERS = (",", "\t", ";", "|", "::")
 _DELIMITER_NAMES = "comma, tab, semicolon, | or ::"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_VALUE = re.compile(r"\s*|[+-]?[\d.,]+([eE][+-]?\d+)?|\d{4}[-/]\d\d[-/]\d\d.*|\w{3} \w{3} \d\d .*", re.ASCII)
+_VALUE = re.compile(
+    r"\s*|[+-]?[\d.,]+([eE][+-]?\d+)?|\d{4}[-/]\d\d[-/]\d\d.*|\d\d?[/.-]\d\d?[/.-]\d{4}.*|\w{3} \w{3} \d\d .*", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,19 @@ class Dialect:
     first_line: tuple[str, ...]
     skip_lines: int  # before the first row
     quoted: bool = True
+    json: bool = False  # one object per line instead of fields
     certain: bool = True  # that the names are names, and no values of a first row
 
 
-def find_dialect(file: InputFile, *, delimiter: str | None = None, header: bool | None = None) -> Dialect:
+def find_dialect(
+    file: InputFile, *, delimiter: str | None = None, header: bool | None = None, form: str | None = None
+) -> Dialect:
     """Find delimiter and header from the first lines; what the caller knows is not guessed."""
     lines = _first_lines(file)
+    if form == "jsonl" or (form is None and delimiter is None):
+        found = _json(file, [line for line in lines if line], needed=form == "jsonl")
+        if found is not None:
+            return found
     blank = next(place for place, line in enumerate(lines) if line)
     lines = [line for line in lines if line]
     if delimiter is None:
@@ -57,10 +66,28 @@ def find_dialect(file: InputFile, *, delimiter: str | None = None, header: bool 
     return Dialect(delimiter, header, tuple(names), tuple(first), blank + int(header), certain=certain)
 
 
+def _json(file: InputFile, lines: Sequence[str], needed: bool) -> Dialect | None:
+    """The columns of JSON Lines; None for other text. JSON that does not come in lines is refused."""
+    first = lines[0].strip()
+    if not needed and not first.startswith(("{", "[")):
+        return None
+    from entropie.data.json_lines import keys_of
+
+    names = keys_of(lines)
+    if names:
+        return Dialect("", True, tuple(names), (), 0, quoted=False, json=True, certain=are_names(names))
+    if needed or first in ("{", "[", "[]", "{}") or first.startswith("[{"):
+        raise InvalidInput(
+            f"{file.path} does not begin with one JSON object in a line; of a list make lines with "
+            "`jq -c '.[]' old.json > new.jsonl`."
+        )
+    return None
+
+
 def _first_lines(file: InputFile) -> list[str]:
     """Read the first lines, and refuse what is no text."""
     try:
-        with HashedFile(file.path) as opened, Unpacked(opened, file.packing) as stream:
+        with file.peek() as opened, Unpacked(opened, file.packing) as stream:
             sample = stream.read(_SAMPLE_BYTES)
     except (OSError, pa.ArrowException) as error:  # Arrow tells some damage of packed files in its own way
         raise file.unreadable(error) from None
@@ -70,7 +97,8 @@ def _first_lines(file: InputFile) -> list[str]:
         raise InvalidInput(f"{file.path} is UTF-16 text; save it as UTF-8.")
     if _CONTROL.search(sample):
         raise InvalidInput(
-            f"{file.path} is not text (it holds control bytes); expected CSV or TSV (also .gz, .zst, .bz2) or Parquet."
+            f"{file.path} is not text (it holds control bytes); expected CSV, TSV or JSON Lines (also .gz, .zst, .bz2) "
+            "or Parquet."
         )
     text = sample.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     lines = _LINE_END.split(text)

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from entropie.data.budget import Budget
 from entropie.data.classify import readable
 from entropie.data.encode import encode
-from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times
+from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times, settled_times
 from entropie.data.presets import find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Role, require_columns
 from entropie.data.tables import Chosen, Table, normal_schema
+from entropie.data.time_options import repeated_in
 from entropie.data.times import seconds
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
@@ -54,8 +55,9 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     run.progress("read", 0.0)
     batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
     tapped = _Tapped(batches, len(chosen), rejects.budget)
-    time_format, stream = recognise_times(table, chosen, tapped, rejects)
+    time_format, stream = recognise_times(opened, tapped, rejects)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
+    time_format = settled_times(opened, encoded, time_format)
     # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
     places = np.arange(encoded.users.size, dtype=np.uint32)
     offsets, rows, ticks = group_rows(encoded.users, places, encoded.ticks, len(encoded.user_ids), opened.newest_first)
@@ -66,8 +68,9 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
         times = seconds(ticks, time_format)
     traces = Traces(offsets, encoded.items[rows], len(encoded.item_ids), times)
     found = Found(
-        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, times is None, table.sha256()
-    )
+        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, times is None, table.sha256(),
+        repeated_in(times, time_format),
+    )  # fmt: skip
     report = ingest_report(table, found, rejects, opened.choices, time_format)
     run.progress("sort", 1.0)
     taken = pa.array(rows)

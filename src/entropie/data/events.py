@@ -15,20 +15,24 @@ import pyarrow.compute as pc
 
 from entropie.data.arrow import absent_in, from_numpy, truths_of
 from entropie.data.categories import ItemCategories
+from entropie.data.dates import decided
+from entropie.data.derived import DerivedTable, check_coordinates, with_item
 from entropie.data.encode import NO_USER, Encoded, encode
 from entropie.data.files import find_files
 from entropie.data.filter import Selection
 from entropie.data.geolife import GeolifeTable
 from entropie.data.grid import MapGrid
-from entropie.data.normalise import timestamp_unit
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
 from entropie.data.rules import Rules
-from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
+from entropie.data.standard import StandardInput
+from entropie.data.stays import visits_of
+from entropie.data.tables import ArrowTable, Chosen, Table, TextTable, normal_schema, open_files
+from entropie.data.time_options import given_format, in_zone, refuse_without_times, repeated_in
 from entropie.data.times import TimeFormat, find_time_format, seconds
 from entropie.data.traces import Traces
-from entropie.errors import InvalidParameter
+from entropie.errors import InvalidParameter, option
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import Run, Source
 
@@ -52,11 +56,14 @@ class IngestReport:
     dirty: int  # how many of them speak against the file; the others fall to a rule
     duplicates: int | None  # events kept that repeat an earlier (user, time, item); None without times
     columns: tuple[ColumnChoice, ...]
-    time_format: str | None  # integer, float, iso8601, weekday, timestamp
+    time_format: str | None  # integer, float, iso8601, weekday, timestamp, day-first, month-first, a pattern
     order_only: bool  # times say the order of events and nothing else
     suggestion: str = ""
     unused: tuple[str, ...] = ()  # columns that play no role
     obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
+    order_told: bool = False  # whether day or month comes first was told from the column
+    time_zone: str | None = None  # of times that do not say it
+    repeated_times: int | None = None  # events at a local time that clocks show twice, read as the first
 
     def describe_columns(self) -> str:
         """Say in a sentence which columns are used, who chose them, and which flags change that."""
@@ -77,6 +84,8 @@ class IngestReport:
             "time_format": self.time_format,
             "order_only": self.order_only,
             "obfuscated": self.obfuscated,
+            **({"order_told": True} if self.order_told else {}),
+            **({} if self.time_zone is None else {"time_zone": self.time_zone, "repeated_times": self.repeated_times}),
         }
 
 
@@ -113,17 +122,24 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
     rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
     stream = table.batches(chosen, rejects, run.progress)
-    time_format, stream = recognise_times(table, chosen, stream, rejects)
+    time_format, stream = recognise_times(opened, stream, rejects)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
+    time_format = settled_times(opened, encoded, time_format)
     named, blank = encoded.categories, int(NO_USER)
     categories = None if named is None else ItemCategories.of(encoded.items, named, len(encoded.item_ids), blank)
     traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
+    user_ids, item_ids = encoded.user_ids, encoded.item_ids
+    if source.stays is not None:
+        visits = visits_of(traces, item_ids, source, rejects)
+        traces, user_ids, item_ids = visits.traces, user_ids.take(from_numpy(visits.users)), visits.item_ids
+        duplicates = 0  # two stays of a person do not begin at once
     run.progress("sort", 1.0)
     found = Found(
-        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256()
-    )
+        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256(),
+        repeated_in(traces.times, time_format),
+    )  # fmt: skip
     report = ingest_report(table, found, rejects, opened.choices, time_format)
-    return Events(traces, encoded.user_ids, encoded.item_ids, report, categories)
+    return Events(traces, user_ids, item_ids, report, categories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +150,7 @@ class Opened:
     choices: dict[Role, ColumnChoice]
     preset: Preset | None
     min_rating: float | None
-    max_dirty_share: float
+    source: Source
 
     @property
     def chosen(self) -> Chosen:
@@ -149,7 +165,7 @@ class Opened:
     def rules(self, time: TimeFormat | None) -> Rules:
         """What decides whether a row counts."""
         missing = self.preset.missing_items if self.preset else ()
-        return Rules(time, self.min_rating, missing, self.max_dirty_share, {**self.chosen})
+        return Rules(time, self.min_rating, missing, self.source.max_dirty_share, {**self.chosen})
 
 
 def open_events(source: Source, table: Table | None = None) -> Opened:
@@ -163,7 +179,9 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
         min_rating = preset.min_rating
     table = open_source(source) if table is None else table
     roles = source.roles
-    if roles["item"] is None and preset is None and _obfuscated(table):
+    if isinstance(table, DerivedTable):
+        roles["item"] = table.made.name
+    elif roles["item"] is None and preset is None and _obfuscated(table):
         roles["item"] = "report" if "report" in table.columns else "y"
     choices = choose_columns(
         table.header,
@@ -172,7 +190,7 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
         needed=("user", "item") if min_rating is None and source.rating is None else ("user", "item", "rating"),
         hint=table.hint(),
     )
-    return Opened(table, choices, preset, min_rating, source.max_dirty_share)
+    return Opened(table, choices, preset, min_rating, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +204,7 @@ class Found:
     duplicates: int | None
     order_only: bool
     sha256: str | None
+    repeated_times: int | None = None
 
 
 def ingest_report(
@@ -208,11 +227,14 @@ def ingest_report(
         dirty=rejects.dirty.total(),
         duplicates=found.duplicates,
         columns=tuple(choices.values()),
-        time_format=time_format.name if time_format else None,
+        time_format=time_format.title if time_format else None,
         order_only=found.order_only,
         suggestion="" if by_preset else table.hint(),
         unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
         obfuscated=_obfuscated(table),
+        order_told=time_format is not None and time_format.told,
+        time_zone=time_format.zone if time_format else None,
+        repeated_times=found.repeated_times,
     )
 
 
@@ -222,10 +244,17 @@ def _obfuscated(table: Table) -> bool:
 
 
 def open_source(source: Source) -> Table:
-    """Open whatever was named: files of a known layout, other files, or a table in memory."""
+    """Open whatever was named, with the item that is to be made from its columns."""
+    check_coordinates(source)
+    return with_item(_opened(source), source)
+
+
+def _opened(source: Source) -> Table:
+    """Open files of a known layout, other files, or a table in memory."""
     preset = find_preset(source.preset) if source.preset is not None else None
     if source.grid is not None and (preset is None or not preset.is_grid):
-        raise InvalidParameter.of("grid", "given only with a preset of coordinates (geolife)", source.grid)
+        other = f"cells such as {option('cells')} grid:{source.grid}"
+        raise InvalidParameter.of("grid", f"left out but for preset geolife (other data have {other})", source.grid)
     if hasattr(source.events, "__arrow_c_stream__"):
         if preset is not None:
             raise InvalidParameter.of("preset", "left out for a table in memory", preset.name)
@@ -237,8 +266,14 @@ def open_source(source: Source) -> Table:
     if preset is not None and preset.is_grid:
         if source.grid is None:
             raise InvalidParameter.of("grid", "given with preset geolife, such as 500m or 0.01deg", source.grid)
+        if source.cells is not None:
+            raise InvalidParameter(f"{option('grid')} makes the cells of preset geolife; leave {option('cells')} out.")
         return GeolifeTable(name, find_files(name, preset.suffixes), MapGrid.parse(source.grid))
-    return open_files(name, find_files(name), preset, source.header)
+    if name == "-":
+        if preset is not None:
+            raise InvalidParameter.of("preset", "left out for standard input", preset.name)
+        return TextTable("standard input", [StandardInput()], None, source.header, source.format)
+    return open_files(name, find_files(name), preset, source.header, source.format)
 
 
 def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None:
@@ -250,14 +285,17 @@ def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None
 
 
 def recognise_times(
-    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch], rejects: Rejects
+    opened: Opened, stream: Iterator[pa.RecordBatch], rejects: Rejects
 ) -> tuple[TimeFormat | None, Iterator[pa.RecordBatch]]:
-    """Recognise the times by the first batch that has any, without losing the batches looked at."""
+    """The times as the source says, or recognised by the first batch that has any, without losing those looked at."""
+    table, chosen, source = opened.table, opened.chosen, opened.source
     if "time" not in chosen:
+        refuse_without_times(source)
         return None, stream
-    unit = timestamp_unit(table.type_of(chosen["time"]))
-    if unit is not None:
-        return TimeFormat("timestamp", ticks_per_second=unit), stream
+    kind = table.type_of(chosen["time"])
+    given = given_format(source, kind, chosen["time"], table.name)
+    if given is not None:
+        return given, stream
     seen = []
     sample = pa.nulls(0, normal_schema(table, chosen).field("time").type)
     before, first = 0, None
@@ -269,7 +307,15 @@ def recognise_times(
         if len(sample) or len(seen) == 64:
             break
         before += batch.num_rows
-    return find_time_format(sample, chosen["time"], table.name, first), itertools.chain(seen, stream)
+    found = find_time_format(sample, chosen["time"], table.name, first)
+    return in_zone(found, source, chosen["time"], table.name), itertools.chain(seen, stream)
+
+
+def settled_times(opened: Opened, encoded: Encoded, time: TimeFormat | None) -> TimeFormat | None:
+    """How times are read once all of them are known: dates may have waited for the order of day and month."""
+    if time is None or time.name != "either":
+        return time
+    return decided(encoded.ticks, time, opened.chosen["time"], opened.table.name)
 
 
 def _first_filled(column: pa.Array) -> int:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from entropie.errors import InvalidInput, shown
 
 # What a folder may hold beside the events: Spark's markers, hidden files, read-me files.
-_DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq"}
+_DATA_SUFFIXES = {".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".pq", ".jsonl", ".ndjson"}
 _PACKED_SUFFIXES = {".gz", ".zst", ".bz2"}
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _FOREIGN = {
@@ -49,6 +49,10 @@ class HashedFile:
         self.position = max(self.position, self._digested)
         return data
 
+    def packed(self) -> pa.NativeFile:
+        """The same file for Arrow to unpack."""
+        return pa.OSFile(os.fsencode(self.path))
+
     def __enter__(self) -> HashedFile:
         return self
 
@@ -79,7 +83,7 @@ class Unpacked:
 
     def __init__(self, file: HashedFile, packing: str | None) -> None:
         self._file = file
-        self._packed = None if packing is None else pa.OSFile(os.fsencode(file.path))
+        self._packed = None if packing is None else file.packed()
         self._stream = None if packing is None else pa.CompressedInputStream(self._packed, packing)
 
     def read(self, size: int) -> bytes:
@@ -113,17 +117,29 @@ class InputFile:
                 head = file.read(16)
         except OSError as error:
             raise _closed_to_us(path, error) from None
-        if not head:
-            raise InvalidInput(f"{path} is empty; a table needs a header and at least one row.")
-        for magic, what in _FOREIGN.items():
-            if head.startswith(magic):
-                raise InvalidInput(f"{path} is {what}.")
         self.path = path
         self.size = status.st_size
-        self.parquet = head.startswith(b"PAR1")
-        self.packing = next((name for magic, name in _PACKED.items() if head.startswith(magic)), None)
+        self.judge(head)
         if not self.parquet and path.suffix.lower() in {".parquet", ".pq"}:
             raise InvalidInput(f"{path} is named like Parquet but does not begin like it; write it again.")
+
+    def judge(self, head: bytes) -> None:
+        """Tell by the first bytes what it is, and refuse what is no table."""
+        if not head:
+            raise InvalidInput(f"{self.path} is empty; a table needs a header and at least one row.")
+        for magic, what in _FOREIGN.items():
+            if head.startswith(magic):
+                raise InvalidInput(f"{self.path} is {what}.")
+        self.parquet = head.startswith(b"PAR1")
+        self.packing = next((name for magic, name in _PACKED.items() if head.startswith(magic)), None)
+
+    def open(self) -> HashedFile:
+        """All of it, from the beginning."""
+        return HashedFile(self.path)
+
+    def peek(self) -> HashedFile:
+        """The beginning, which stays to be read."""
+        return HashedFile(self.path)
 
     def unreadable(self, error: Exception) -> InvalidInput:
         """Say what an error of reading means to whoever owns the file."""

@@ -13,7 +13,8 @@ from entropie.errors import InvalidInput, option
 _IDS = ("user", "item", "category")
 _ID_RULE = "ids must be integers or text"
 _TIME_RULE = "times must be numbers, timestamps or text"
-_RATING_RULE = "ratings must be numbers"
+_NUMBERS = {"rating": "ratings", "latitude": "coordinates", "longitude": "coordinates"}
+_SPELLED = {"latitude": "lat", "longitude": "lon"}
 
 
 def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.DataType:
@@ -21,12 +22,12 @@ def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.Dat
     types = pa.types
     if types.is_dictionary(kind):
         return normal_type(role, kind.value_type, column, name)
-    is_id = role in _IDS
+    is_id = _is_id(role)
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     if types.is_null(kind):
         return pa.string()
     if types.is_integer(kind):
-        return kind if types.is_uint64(kind) and is_id else pa.float64() if role == "rating" else pa.int64()
+        return kind if types.is_uint64(kind) and is_id else pa.float64() if role in _NUMBERS else pa.int64()
     if types.is_floating(kind) or (types.is_decimal(kind) and not is_id):
         return pa.int64() if is_id else pa.float64()
     if types.is_date(kind) or types.is_timestamp(kind):
@@ -36,8 +37,9 @@ def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.Dat
             return pa.string()
     if text or (is_id and (types.is_boolean(kind) or types.is_decimal(kind) or _is_bytes(kind))):
         return pa.large_string() if types.is_large_string(kind) else pa.string()
-    rule = _ID_RULE if is_id else _TIME_RULE if role == "time" else _RATING_RULE
-    raise InvalidInput(f"Column `{column}` of {name} has type {kind}; {rule}. Name another with {option(role)}.")
+    rule = _ID_RULE if is_id else _TIME_RULE if role == "time" else f"{_NUMBERS.get(role, 'ratings')} must be numbers"
+    another = option(_SPELLED.get(role, role.split(" ")[0]))
+    raise InvalidInput(f"Column `{column}` of {name} has type {kind}; {rule}. Name another with {another}.")
 
 
 def normalise(array: pa.Array, role: Role, target: pa.DataType, column: str, name: str) -> pa.Array:
@@ -56,7 +58,7 @@ def normalise(array: pa.Array, role: Role, target: pa.DataType, column: str, nam
     except pa.ArrowException:
         rule = f"values of type {kind} that do not all read as {target}"
         raise InvalidInput(
-            f"Column `{column}` of {name} holds {rule}; {_ID_RULE if role in _IDS else _TIME_RULE}."
+            f"Column `{column}` of {name} holds {rule}; {_ID_RULE if _is_id(role) else _TIME_RULE}."
         ) from None
 
 
@@ -74,6 +76,11 @@ def timestamp_unit(kind: pa.DataType) -> int | None:
 def _whole(array: pa.Array) -> Any:
     """Integer ids that a missing value turned into floats: NaN becomes null; fractions fail the cast."""
     return pc.if_else(pc.is_nan(array), None, array)
+
+
+def _is_id(role: str) -> bool:
+    """Whether a column holds ids; `item 2` is the second of several that make the item."""
+    return role.split(" ")[0] in _IDS
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from entropie.errors import InvalidInput, option, shown
 
 _LOOKED_AT = 1000  # names, for one that is alike
 _NEAR = 0.7  # as alike as `usr` and `user`, `timestmp` and `timestamp`
-Role = Literal["user", "item", "time", "category", "rating"]
+Role = Literal["user", "item", "time", "category", "rating", "latitude", "longitude"]
 
 # Letters and digits of the name alone, lower case; the first synonym found wins.
 _SYNONYMS: dict[Role, tuple[str, ...]] = {
@@ -33,6 +33,8 @@ _SYNONYMS: dict[Role, tuple[str, ...]] = {
     ),
     "category": (),  # never guessed
     "rating": ("rating", "ratings", "stars", "score", "overall"),
+    "latitude": ("latitude", "lat"),
+    "longitude": ("longitude", "lon", "lng", "long"),
 }
 
 
@@ -151,6 +153,27 @@ def choose_columns(
     return choices
 
 
+def choose_column(role: Literal["latitude", "longitude"], header: Header, wanted: str | None) -> str:
+    """The column of one coordinate, as named or by its usual names; refuses one that is called like the other."""
+    spelled, other = ("lat", "longitude") if role == "latitude" else ("lon", "latitude")
+    given = None if wanted is None else _plain(wanted)
+    if given in _SYNONYMS[cast(Role, other)]:
+        raise InvalidInput(
+            f"Column `{wanted}` of {header.table} is named for the {role} and called like the {other}; are "
+            f"{option('lat')} and {option('lon')} swapped?"
+        )
+    if wanted is not None:
+        require_columns([wanted], header)
+        return wanted
+    found = _guess(role, header, ())
+    if found is None:
+        raise InvalidInput(
+            f"No column of {header.table} looks like the {role}; found: {header.listed()}. Name it with "
+            f"{option(spelled)}."
+        )
+    return found
+
+
 def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
     """Say in one sentence which columns are used and which flags change that."""
     parts = [
@@ -199,6 +222,12 @@ def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name.lower()))
 
 
+def _guess(role: Role, header: Header, claimed: Collection[str | None]) -> str | None:
+    """The column that is called what this role is usually called, among those that nobody claims."""
+    plain = {_plain(column): column for column in reversed(header.columns) if column not in claimed}
+    return next((plain[word] for word in _SYNONYMS[role] if word in plain), None)
+
+
 def _choose(
     role: Role,
     header: Header,
@@ -222,9 +251,10 @@ def _choose(
             )
         return ColumnChoice(role, column, "absent" if column is None else "preset")
     claimed = set(given.values())
-    plain = {_plain(column): column for column in reversed(found) if column not in claimed}
-    guess = next((plain[word] for word in _SYNONYMS[role] if word in plain), None)
+    guess = _guess(role, header, claimed)
     if guess is None and needed:
+        if role == "item" and _guess("latitude", header, claimed) and _guess("longitude", header, claimed):
+            hint = f" It has coordinates: {option('cells')} h3:9 makes items of them.{hint}"
         raise InvalidInput(
             f"No column of {name} looks like the {role}; found: {header.listed(claimed)}. "
             f"Name it with {option(role)}.{hint}"

@@ -12,16 +12,28 @@ from numpy.typing import NDArray
 from entropie.data.rejects import NOT_UTF8, Rejects
 from entropie.data.roles import Role
 from entropie.data.times import TimeFormat
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 
 # What spreadsheets and databases write for "nothing"; NaN among times is named as such.
 NULL_TIMES = ("", "\\N", "NULL", "null", "None", "NaT")
 NULLS = (*NULL_TIMES, "NaN", "nan")
+COORDINATE_FAULTS = (
+    "missing coordinates",
+    "coordinates in degrees and minutes",
+    "unreadable coordinates",
+    "latitude beyond 90 degrees",
+    "coordinates out of range",
+    "coordinates 0, 0",
+)
+"""What may speak against two coordinates, in the order in which it counts."""
+FAULT = "fault"
+"""The column that brings the judge of rows what was found wrong with coordinates: the number of a fault, 0 for none."""
+SKIPPED = "time skipped by the clocks"
 _DIRTY = (
-    *("missing user", "missing item", "missing time", "NaN time", "unreadable time"),
+    *("missing user", *COORDINATE_FAULTS[:-1], "missing item", "missing time", "NaN time", "unreadable time", SKIPPED),
     *("line break in an id", NOT_UTF8, "unreadable rating"),
 )
-_EXCLUDED = ("rating below the minimum", "no item recorded")
+_EXCLUDED = (COORDINATE_FAULTS[-1], "rating below the minimum", "no item recorded")
 REASONS = (*_DIRTY, *_EXCLUDED)
 """Why a row is not used; a row with several faults has the first of them. Its number counts from 1, 0 is none."""
 
@@ -52,7 +64,12 @@ def _expected(rules: Rules) -> dict[str, tuple[tuple[Role, ...], str]]:
     return {
         "missing user": (("user",), "an id"),
         "missing item": (("item",), "an id"),
+        **dict.fromkeys(COORDINATE_FAULTS, (("item",), "decimal degrees, such as 48.8566 and 2.3522")),
+        "latitude beyond 90 degrees": (("item",), f"-90 to 90 (are {option('lat')} and {option('lon')} swapped?)"),
+        "coordinates out of range": (("item",), "a latitude of -90 to 90 and a longitude of -180 to 180"),
+        "coordinates 0, 0": (("item",), "a place; 0, 0 is in the sea and stands for none"),
         **dict.fromkeys(("missing time", "NaN time", "unreadable time"), (("time",), time)),
+        SKIPPED: (("time",), "a time that there was where clocks were set forward"),
         "line break in an id": (("user", "item"), "an id in one line"),
         NOT_UTF8: (("user", "item"), "UTF-8"),
         "unreadable rating": (("rating",), "a number"),

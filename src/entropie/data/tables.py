@@ -76,12 +76,14 @@ class FileTable(Table, Protocol):
 
 
 class TextTable:
-    """CSV and its kin, in one file or several with the same columns."""
+    """CSV and its kin, or JSON Lines, in one file or several with the same columns."""
 
-    def __init__(self, name: str, files: Sequence[InputFile], layout: Layout | None, header: bool | None) -> None:
+    def __init__(
+        self, name: str, files: Sequence[InputFile], layout: Layout | None, header: bool | None, form: str | None = None
+    ) -> None:
         self.name = name
         self._files = files
-        self._dialects = [_dialect(file, layout, header) for file in files]
+        self._dialects = [_dialect(file, layout, header, form) for file in files]
         headers = [
             Header(str(file.path), dialect.columns, dialect.certain)
             for file, dialect in zip(files, self._dialects, strict=True)
@@ -106,9 +108,9 @@ class TextTable:
         total = sum(file.size for file in self._files)
         before = 0
         for file, dialect in zip(self._files, self._dialects, strict=True):
-            with HashedFile(file.path) as opened:
+            with file.open() as opened:
                 for batch in read_text(file, opened, dialect, columns, rejects, inferred):
-                    progress("read", (before + opened.position) / total)
+                    progress("read", min(1.0, (before + opened.position) / total))
                     yield batch
                 self._digests.append((file.path.name, opened.sha256()))
             before += file.size
@@ -319,9 +321,9 @@ def open_table(source: object, name: str | None = None) -> TextTable | ParquetTa
 
 
 def open_files(
-    name: str, paths: Sequence[Path], preset: Preset | None, header: bool | None
+    name: str, paths: Sequence[Path], preset: Preset | None, header: bool | None, form: str | None = None
 ) -> TextTable | ParquetTable:
-    """Open files as one table; they must all be of one kind."""
+    """Open files as one table; they must all be of one kind, the one that `form` names."""
     layout = None
     if preset is not None and preset.layouts:
         paths, layout = _files_of(preset, name, paths)
@@ -330,8 +332,10 @@ def open_files(
         raise InvalidInput(
             f"{name} holds both Parquet and text; name one kind with a glob, such as '{name}/*.parquet'."
         )
+    if form is not None and files[0].parquet != (form == "parquet"):
+        raise InvalidInput(f"{name} is {'' if files[0].parquet else 'not '}Parquet; leave {option('format')} out.")
     if not files[0].parquet:
-        return TextTable(name, files, layout, header)
+        return TextTable(name, files, layout, header, form)
     if preset is not None:
         raise InvalidInput(f"{name} is Parquet, but preset {preset.name} describes the published text files.")
     return ParquetTable(name, files)
@@ -352,9 +356,9 @@ def _files_of(preset: Preset, name: str, paths: Sequence[Path]) -> tuple[list[Pa
     raise InvalidInput(f"{name} does not look like {preset.title}; expected {wanted} (also .gz, .zst, .bz2).")
 
 
-def _dialect(file: InputFile, layout: Layout | None, header: bool | None) -> Dialect:
+def _dialect(file: InputFile, layout: Layout | None, header: bool | None, form: str | None) -> Dialect:
     if layout is None:
-        return find_dialect(file, header=header)
+        return find_dialect(file, header=header, form=form)
     found = find_dialect(file, delimiter=layout.delimiter, header=layout.header)
     if not layout.header and len(found.columns) != len(layout.columns):
         raise InvalidInput(

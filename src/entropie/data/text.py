@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -32,7 +33,7 @@ def read_text(
 
     Lines that do not fit are told to `rejects`, and so is the number of rows, counted apart from the parser.
     """
-    parser = _Parser(str(file.path), dialect, columns, inferred)
+    parser = _parser(str(file.path), dialect, columns, inferred)
     with Unpacked(opened, file.packing) as stream, closing(ahead(_parsed(parser, stream, file))) as all_parsed:
         for parsed in all_parsed:
             rejects.counted += parsed.rows + sum(lines for _, lines in parsed.swallowed)
@@ -40,7 +41,7 @@ def read_text(
                 where = f"{Place(first, 'line').of(0)}, expected a quote closed in its line"
                 rejects.add_dirty(SWALLOWED, lines, where)
             for reason, row, text in parsed.refused:
-                where = f"{parsed.place.of(row)}, expected {len(dialect.columns)}"
+                where = f"{parsed.place.of(row)}, expected {'{...}' if dialect.json else len(dialect.columns)}"
                 rejects.add_dirty(reason, 1, where + shown(f" ({text!r})"))
             exact = parsed.place.exact and not parsed.refused
             rejects.accept(parsed.batch.num_rows, replace(parsed.place, exact=exact), file.path)
@@ -48,7 +49,7 @@ def read_text(
 
 
 @dataclass(frozen=True, slots=True)
-class _Parsed:
+class Parsed:
     """A block cut into fields: the rows that fit, those that do not (reason, row, text), how many, and where."""
 
     batch: pa.RecordBatch
@@ -58,12 +59,34 @@ class _Parsed:
     swallowed: tuple[tuple[int, int], ...]
 
 
-def _parsed(parser: _Parser, stream: Unpacked, file: InputFile) -> Iterator[_Parsed]:
+class Parser(Protocol):
+    """What cuts blocks into the chosen columns."""
+
+    dialect: Dialect
+
+    def parse(self, block: Block) -> Parsed:
+        """Cut one block."""
+
+
+def _parsed(parser: Parser, stream: Unpacked, file: InputFile) -> Iterator[Parsed]:
     try:
         for block in row_blocks(stream.read, parser.dialect, str(file.path)):
             yield parser.parse(block)
     except (OSError, pa.ArrowException) as error:  # Arrow tells some damage of packed files in its own way
         raise file.unreadable(error) from None
+
+
+def exactly(block: Block, dialect: Dialect, name: str) -> Block:
+    """A block that counts no blank lines among its rows."""
+    return replace(block, rows=exact_rows(block, dialect, name))
+
+
+def _parser(name: str, dialect: Dialect, columns: Sequence[str], inferred: Collection[str]) -> Parser:
+    if not dialect.json:
+        return _Parser(name, dialect, columns, inferred)
+    from entropie.data.json_lines import JsonParser
+
+    return JsonParser(name, dialect, columns, inferred)
 
 
 class _Parser:
@@ -79,7 +102,7 @@ class _Parser:
             name: pa.string() for name, column in zip(self._wanted, columns, strict=True) if column not in inferred
         }
 
-    def parse(self, block: Block) -> _Parsed:
+    def parse(self, block: Block) -> Parsed:
         """Cut one block, in this thread."""
         refused: list[tuple[str, int, str]] = []
 
@@ -112,18 +135,15 @@ class _Parser:
         arrays = [column.combine_chunks() for column in table.columns]
         batch = pa.RecordBatch.from_arrays(arrays, names=self._columns)
         if block.rows != batch.num_rows + len(refused):
-            block = self._exact(block)
-        return _Parsed(batch, refused, block.rows, block.place, block.swallowed)
-
-    def _exact(self, block: Block) -> Block:
-        return replace(block, rows=exact_rows(block, self.dialect, self._name))
+            block = exactly(block, self.dialect, self._name)
+        return Parsed(batch, refused, block.rows, block.place, block.swallowed)
 
     def _unreadable(self, text: str, block: Block) -> InvalidInput:
         found = _NO_NUMBER.search(text)
         if found is None:
             return InvalidInput(f"{self._name} cannot be read near line {block.first_line:,}{shown(f' ({text})')}.")
         column = self.dialect.columns[int(found[1])]
-        where = self._exact(block).place.of(int(found[2]) - 1)
+        where = exactly(block, self.dialect, self._name).place.of(int(found[2]) - 1)
         return InvalidInput(
             f"Column `{column}` of {self._name} holds a value {where} that is no {found[3]}, as "
             f"those before are{shown(f' ({text})')}; make the column one kind."

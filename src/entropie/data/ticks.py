@@ -18,24 +18,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.arrow import absent_in, from_numpy, from_texts, one_of, values_of
-from entropie.data.rules import NULL_TIMES
+from entropie.data.dates import EITHER, MONTHS, ZONE, marked
+from entropie.data.rules import NULL_TIMES, SKIPPED
 from entropie.data.times import TimeFormat
+from entropie.data.zones import universal
 
 _PROBE_ROWS = 64  # a cast that fails costs a microsecond per row, so that it is first tried on a few
 _NUMBER = re.compile(
     r"[+-]?(nan|inf|infinity|(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)(e[+-]?\d{1,9})?)", re.IGNORECASE | re.ASCII
 )
-_ZONE = r"(?P<sign>[+-])(?P<zone_hours>\d\d):?(?P<zone_minutes>\d\d)?(?::?(?P<zone_seconds>\d\d))?"
 _ISO = (
     r"(?i)^(?P<year>\d{1,5})[-/\\ ](?P<month>\d{1,2})[-/\\ ](?P<day>\d{1,2})"
     r"(?:(?:T|[ \t]+)(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?)?)?"
-    rf" *(?:Z|UTC|GMT|{_ZONE})?)?$"
+    rf" *(?:(?P<zulu>Z|UTC|GMT)|{ZONE})?)?$"
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY = (
-    rf"(?i)^(?:{'|'.join(_DAYS)}) +(?P<name>{'|'.join(_MONTHS)}) +(?P<day>\d{{1,2}}) "
-    rf"+(?P<hour>\d{{1,2}}):(?P<minute>\d{{1,2}}):(?P<second>\d{{1,2}}) +{_ZONE} +(?P<year>\d{{1,4}})$"
+    rf"(?i)^(?:{'|'.join(_DAYS)}) +(?P<name>{'|'.join(MONTHS)}) +(?P<day>\d{{1,2}}) "
+    rf"+(?P<hour>\d{{1,2}}):(?P<minute>\d{{1,2}}):(?P<second>\d{{1,2}}) +{ZONE} +(?P<year>\d{{1,4}})$"
 )
 _PLAIN_WEEKDAY = b"Tue Apr 03 18:00:07 +0000 2012"
 _PLAIN_LETTERS = np.frombuffer(_PLAIN_WEEKDAY, np.uint8)
@@ -62,12 +62,21 @@ def read_ticks(column: pa.Array, time: TimeFormat) -> Ticks:
         missing |= one_of(column, NULL_TIMES)
     values = np.zeros(len(column), np.int64)
     infinite, unreadable = np.zeros((2, len(column)), np.bool_)
+    local = np.ones(len(column), np.bool_)
     if plain is not None:
-        values = np.where(missing, 0, plain)
+        values, local[:] = np.where(missing, 0, plain.ticks), plain.local
     else:
-        present = column.filter(from_numpy(~missing))
-        values[~missing], infinite[~missing], unreadable[~missing] = _present_ticks(present, time)
-    return Ticks(values, {"missing time": missing, "NaN time": infinite, "unreadable time": unreadable})
+        found = _present_ticks(column.filter(from_numpy(~missing)), time)
+        there = ~missing
+        values[there], infinite[there], unreadable[there] = found.ticks, found.infinite, found.unreadable
+        local[there] = found.local
+    unread = {"missing time": missing, "NaN time": infinite, "unreadable time": unreadable}
+    if time.zone is None:
+        return Ticks(values, unread)
+    local &= ~(missing | infinite | unreadable)
+    skipped = np.zeros(len(column), np.bool_)
+    values[local], skipped[local] = universal(values[local], time.zone, time.ticks_per_second or 1)
+    return Ticks(values, {**unread, SKIPPED: skipped})
 
 
 def read_numbers(column: pa.Array) -> NDArray[np.float64]:
@@ -80,49 +89,58 @@ def read_numbers(column: pa.Array) -> NDArray[np.float64]:
     return np.where(absent_in(column), np.nan, numbers)
 
 
-_Found = tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
-"""Ticks, which are not finite, which cannot be read."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Ticks, which are not finite, which cannot be read, and which are of a clock that does not say its zone."""
+
+    ticks: NDArray[np.int64]
+    infinite: NDArray[np.bool_] | bool = False
+    unreadable: NDArray[np.bool_] | bool = False
+    local: NDArray[np.bool_] | bool = True
 
 
 def _present_ticks(present: pa.Array, time: TimeFormat) -> _Found:
     """Read times where something is there; texts are trimmed."""
-    nothing = np.zeros(len(present), np.bool_)
     text = pa.types.is_string(present.type)
     plain = _plain_ticks(present, time) if text else None
     if plain is not None:
-        return plain, nothing, nothing
+        return plain
     if not text and time.name != "float":
-        return values_of(present).astype(np.int64), nothing, nothing
+        return _Found(values_of(present).astype(np.int64))
     if not text:
-        return _scaled(values_of(present).astype(np.float64), time.scale)
-    if time.name in ("iso8601", "weekday"):
-        ticks, readable = _calendar_ticks(present, _ISO if time.name == "iso8601" else _WEEKDAY)
-        return ticks, nothing, ~readable
+        return _Found(*_scaled(values_of(present).astype(np.float64), time.scale))
+    if time.name == "either":
+        return _either_ticks(present)
+    if time.pattern or time.name in ("iso8601", "weekday"):
+        parts = _Parts(present, time.pattern or (_ISO if time.name == "iso8601" else _WEEKDAY))
+        ticks, readable = parts.ticks(parts.number("month"), parts.number("day"))
+        return _Found(ticks, False, ~readable, parts.local)
     numbers, readable = _odd_numbers(present)
     ticks, infinite, too_large = _scaled(numbers, time.scale)
     if time.name == "integer":
         ticks, too_large = _exact(present, numbers)
-    return ticks, infinite & readable, too_large | ~readable
+    return _Found(ticks, infinite & readable, too_large | ~readable)
 
 
-def _plain_ticks(texts: pa.Array, time: TimeFormat) -> NDArray[np.int64] | None:
+def _plain_ticks(texts: pa.Array, time: TimeFormat) -> _Found | None:
     """Read texts all at once; None if one of them is not plain, arbitrary where there is nothing."""
     if time.name == "integer":
         whole = _cast(texts, pa.int64())
         hexadecimal = whole is not None and pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
-        return None if whole is None or hexadecimal else values_of(whole).astype(np.int64)
+        return None if whole is None or hexadecimal else _Found(values_of(whole).astype(np.int64))
     if time.name == "float":
         numbers = _plain_numbers(texts)
         if numbers is None:
             return None
         ticks, infinite, unreadable = _scaled(np.where(absent_in(texts), 0.0, numbers), time.scale)
-        return None if infinite.any() or unreadable.any() else ticks
+        return None if infinite.any() or unreadable.any() else _Found(ticks)
     if time.name == "iso8601":
         for zone in (None, "UTC"):
             instants = _cast(texts, pa.timestamp("us", zone))
             if instants is not None:
-                return values_of(instants.cast(pa.int64())).astype(np.int64)
-    return _plain_weekdays(texts) if time.name == "weekday" else None
+                return _Found(values_of(instants.cast(pa.int64())).astype(np.int64), local=zone is None)
+    weekdays = _plain_weekdays(texts) if time.name == "weekday" else None
+    return None if weekdays is None else _Found(weekdays, local=False)
 
 
 def _plain_weekdays(texts: pa.Array) -> NDArray[np.int64] | None:
@@ -136,10 +154,10 @@ def _plain_weekdays(texts: pa.Array) -> NDArray[np.int64] | None:
     named = {place: letters[:, place : place + 3].astype(np.int64) @ (1 << 16, 1 << 8, 1) for place in (0, 4)}
     plain = (digits <= 9).all() and (letters[:, _MARKS] == _PLAIN_LETTERS[_MARKS]).all()
     plain &= np.isin(letters[:, _SIGN], (ord("+"), ord("-"))).all() and np.isin(named[0], _codes(_DAYS)).all()
-    if not plain or not np.isin(named[4], _codes(_MONTHS)).all():
+    if not plain or not np.isin(named[4], _codes(MONTHS)).all():
         return None
-    order = np.argsort(_codes(_MONTHS))
-    month = order[np.searchsorted(_codes(_MONTHS)[order], named[4])] + 1
+    order = np.argsort(_codes(MONTHS))
+    month = order[np.searchsorted(_codes(MONTHS)[order], named[4])] + 1
     day, hour, minute, second, zone_hours, zone_minutes, century, year = (
         digits[:, 2 * pair].astype(np.int64) * 10 + digits[:, 2 * pair + 1] for pair in range(8)
     )
@@ -178,7 +196,10 @@ def _odd_numbers(texts: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_
     return numbers, np.array([text is not None for text in odd], np.bool_)
 
 
-def _scaled(numbers: NDArray[np.float64], scale: float) -> _Found:
+def _scaled(
+    numbers: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whole ticks, which numbers are not finite, and which have no room in 64 bits."""
     with np.errstate(over="ignore", invalid="ignore"):
         floors = np.floor(numbers * scale)
         fits = (floors >= -(2.0**63)) & (floors < 2.0**63)
@@ -197,28 +218,61 @@ def _exact(texts: pa.Array, numbers: NDArray[np.float64]) -> tuple[NDArray[np.in
     return whole, ~np.array(fits, np.bool_) & np.isfinite(numbers)
 
 
-def _calendar_ticks(texts: pa.Array, pattern: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Microseconds since 1970 of trimmed texts of this pattern, and which are of it and in the calendar."""
-    parts = pc.extract_regex(texts, pattern)
-    names = {field.name for field in parts.type}
+def _either_ticks(texts: pa.Array) -> _Found:
+    """Read dates whose first numbers are day and month in an order that only the whole column tells."""
+    parts = _Parts(texts, EITHER)
+    first, other = parts.number("first"), parts.number("other")
+    day_first, one = parts.ticks(other, first)
+    month_first, two = parts.ticks(first, other)
+    return _Found(marked(day_first, month_first, (one, two)), False, ~(one | two), parts.local)
 
-    def number(name: str, width: int = 0) -> NDArray[np.int64]:
-        if name not in names:
-            return np.zeros(len(texts), np.int64)
-        digits = pc.utf8_slice_codeunits(pc.struct_field(parts, name), 0, width or None)
-        digits = pc.utf8_rpad(digits, max(1, width), "0")  # a part that is not there is zero
+
+class _Parts:
+    """The parts of trimmed texts that an expression names: year, month, day and so on; zero where one is not there."""
+
+    def __init__(self, texts: pa.Array, pattern: str) -> None:
+        self._rows = len(texts)
+        self._parts = pc.extract_regex(texts, pattern)
+        self._names = {field.name for field in self._parts.type}
+
+    def number(self, name: str, width: int = 0) -> NDArray[np.int64]:
+        """A part as a number; with a width so many digits of it, filled up with zeros on the right."""
+        if name == "month" and "name" in self._names:
+            short = pc.utf8_slice_codeunits(pc.utf8_lower(self._text("name")), 0, 3)
+            return values_of(pc.index_in(short, value_set=from_texts(MONTHS))).astype(np.int64) + 1
+        if name == "year" and "short" in self._names:
+            year = self.number("short")
+            return np.where(year < 69, 2000 + year, 1900 + year)  # as POSIX has it
+        if name not in self._names:
+            return np.zeros(self._rows, np.int64)
+        digits = pc.utf8_slice_codeunits(self._text(name), 0, width or None)
+        digits = pc.utf8_rpad(digits, max(1, width), "0")
         return values_of(digits.cast(pa.int64())).astype(np.int64)
 
-    year, month, day, hour, minute, second = map(number, ("year", "month", "day", "hour", "minute", "second"))
-    if "name" in names:
-        named = pc.index_in(pc.utf8_lower(pc.struct_field(parts, "name")), value_set=from_texts(_MONTHS))
-        month = values_of(named).astype(np.int64) + 1
-    fraction = number("fraction", 6)
-    zone = 3600 * number("zone_hours") + 60 * number("zone_minutes") + number("zone_seconds")
-    east = np.where(one_of(pc.struct_field(parts, "sign"), ("-",)), -zone, zone)
-    ticks, readable = _instants((year, month, day), (hour, minute, second), fraction, east)
-    readable &= ~absent_in(parts)
-    return np.where(readable, ticks, 0), readable
+    @property
+    def local(self) -> NDArray[np.bool_]:
+        """Which texts do not say how far east their clock is."""
+        told = [~one_of(self._text(name), ("",)) for name in ("sign", "zulu") if name in self._names]
+        return ~np.logical_or.reduce(told) if told else np.ones(self._rows, np.bool_)
+
+    def ticks(self, month: NDArray[np.int64], day: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Microseconds since 1970, and which texts are of the pattern and in the calendar."""
+        year, hour, minute, second = map(self.number, ("year", "hour", "minute", "second"))
+        readable = ~absent_in(self._parts)
+        if "half" in self._names:
+            half = pc.utf8_lower(self._text("half"))
+            halved, late = ~one_of(half, ("",)), one_of(half, ("pm",))
+            readable &= ~halved | ((hour >= 1) & (hour <= 12))
+            hour = np.where(halved, hour % 12 + 12 * late, hour)
+        zone = 3600 * self.number("zone_hours") + 60 * self.number("zone_minutes") + self.number("zone_seconds")
+        west = one_of(self._text("sign"), ("-",)) if "sign" in self._names else np.zeros(self._rows, np.bool_)
+        east = np.where(west, -zone, zone)
+        ticks, there = _instants((year, month, day), (hour, minute, second), self.number("fraction", 6), east)
+        readable &= there
+        return np.where(readable, ticks, 0), readable
+
+    def _text(self, name: str) -> pa.Array:
+        return pc.fill_null(pc.struct_field(self._parts, name), "")
 
 
 _Whole = NDArray[np.int64]

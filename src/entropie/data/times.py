@@ -22,6 +22,10 @@ _ISO = re.compile(
     r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?\s?(Z|UTC|[+-]\d\d(:?\d\d)?)?)?\s*", re.IGNORECASE
 )
 _WEEKDAY = re.compile(r"\s*[a-z]{3} +[a-z]{3} +\d\d? +\d\d?:\d\d?:\d\d? +[+-]\d\d(:?\d\d)? +\d{4}\s*", re.IGNORECASE)
+_EITHER = re.compile(
+    r"\s*\d{1,2}[/.-]\d{1,2}[/.-]\d{4}((T|,?\s+)\d{1,2}(:\d\d(:\d\d(\.\d+)?)?)?\s*([AP]M)?\s*(Z|UTC|GMT)?)?\s*",
+    re.IGNORECASE,
+)
 
 _EXAMPLE = "Tue Apr 03 18:00:07 +0000 2012"
 
@@ -30,9 +34,15 @@ _EXAMPLE = "Tue Apr 03 18:00:07 +0000 2012"
 class TimeFormat:
     """How one value becomes a tick: by which form it is read, and how many ticks make a second."""
 
-    name: Literal["integer", "float", "iso8601", "weekday", "timestamp"]
+    name: Literal[
+        "integer", "float", "iso8601", "weekday", "timestamp", "either", "day-first", "month-first", "pattern"
+    ]  # either: of day and month, to be told from the whole column
     ticks_per_second: int | None = None  # None: to be told from the size of the numbers
     scale: float = 1.0  # ticks in one unit of a floating number
+    pattern: str = ""  # an expression with the parts of a date by name
+    called: str = ""  # how whoever gave the pattern wrote it
+    told: bool = False  # that day or month comes first was told from the column
+    zone: str | None = None  # of times that do not say it; universal time if None
 
     def describe(self) -> str:
         """What a value must be to be read."""
@@ -42,7 +52,16 @@ class TimeFormat:
             "iso8601": "ISO 8601",
             "weekday": f"`{_EXAMPLE}`",
             "timestamp": "a time",
+            "either": "a date such as 31/12/2012",
+            "day-first": "a date with the day first, such as 31/12/2012",
+            "month-first": "a date with the month first, such as 12/31/2012",
+            "pattern": f"a time written as `{self.called}`",
         }[self.name]
+
+    @property
+    def title(self) -> str:
+        """What the document calls it."""
+        return self.called or self.name
 
 
 def find_time_format(sample: pa.Array, column: str, name: str, first: str | None = None) -> TimeFormat:
@@ -62,8 +81,8 @@ def find_time_format(sample: pa.Array, column: str, name: str, first: str | None
     if texts and counts[best] == 0:
         raise InvalidInput(
             f"Column `{column}` of {name} holds no time that can be read{'' if first is None else f', first {first}'}"
-            f"{shown(f' ({texts[0]!r})')}; expected seconds, ISO 8601 (2012-04-03 18:00:07) or `{_EXAMPLE}`. Convert "
-            f"it to ISO 8601, or name another with {option('time')}."
+            f"{shown(f' ({texts[0]!r})')}; expected seconds, ISO 8601 (2012-04-03 18:00:07), 31/12/2012 or "
+            f"`{_EXAMPLE}`. Say how it is written with {option('time_format')}, or name another with {option('time')}."
         )
     if best != "float":
         return TimeFormat(best, ticks_per_second=10**6)
@@ -109,10 +128,11 @@ def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> NDArray[np.int64] | N
     return None if per_second is None else np.floor_divide(ticks, per_second, out=ticks)
 
 
-_TESTS: dict[Literal["float", "iso8601", "weekday"], re.Pattern[str]] = {
+_TESTS: dict[Literal["float", "iso8601", "weekday", "either"], re.Pattern[str]] = {
     "float": _NUMBER,
     "iso8601": _ISO,
     "weekday": _WEEKDAY,
+    "either": _EITHER,
 }
 
 

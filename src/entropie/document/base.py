@@ -94,6 +94,11 @@ class Input(Struct, frozen=True, omit_defaults=True):
     columns: dict[str, Column] = {}
     time_format: str | None = None
     order_only: bool = False
+    order_told: Annotated[bool, Meta(description="Day or month first was told from the column.")] = False
+    time_zone: Annotated[str | None, Meta(description="Of times that do not say it.")] = None
+    repeated_times: Annotated[
+        Count | None, Meta(description="Events at a local time that clocks show twice, read as the first.")
+    ] = None
     categories: CategoryFacts | None = None
     min_events: Count | None = None
     dropped_users: Count = 0

@@ -19,6 +19,7 @@ from entropie.data.events import Opened, open_events, recognise_times
 from entropie.data.rejects import Rejects
 from entropie.data.rules import Rules, tally
 from entropie.data.tables import ArrowTable, Chosen, FileTable, Piece, normal_batch, normal_schema
+from entropie.data.time_options import check_settled
 from entropie.data.times import TimeFormat
 from entropie.engine.spark.boxes import Box, mapped
 from entropie.engine.spark.people import ACCOUNT, DIGEST, FILE_BITS, dealt
@@ -75,12 +76,14 @@ def open_rows(spark: SparkSession, source: Source) -> Rows:
     `source.order` names a column of a DataFrame that says the order of rows of equal time. Without it that is the order
     in the Parquet files the rows come from, and else whatever order Spark has them in, which may be another next time.
     """
+    if isinstance(source.events, str) and source.events == "-":
+        raise InvalidParameter.of("events", "files or a DataFrame on a cluster", "standard input")
     frame = _frame(spark, source.events)
     if frame is None:
         if source.order is not None:
             raise InvalidParameter.of("order", "left out for a path, whose rows have an order", source.order)
         return _from_files(spark, open_events(source))
-    for name in ("preset", "grid", "header"):
+    for name in ("preset", "grid", "cells", "header"):
         if getattr(source, name) is not None:
             rule = "left out for a DataFrame or a path with a scheme"
             raise InvalidParameter.of(name, rule, getattr(source, name))
@@ -148,7 +151,8 @@ def _from_files(spark: SparkSession, opened: Opened) -> Rows:
     table = cast(FileTable, opened.table)
     chosen = dict(opened.chosen)
     rejects = Rejects(table.name)
-    time = recognise_times(table, chosen, _first_batches(table, chosen, rejects), rejects)[0]
+    time = recognise_times(opened, _first_batches(table, chosen, rejects), rejects)[0]
+    check_settled(time, chosen.get("time"), table.name)
     wanted = 4 * parallelism(spark)
     files = table.pieces(fine=False)
     homes = _homes(sum(file.size for file in files), wanted)
@@ -224,7 +228,9 @@ def _recognised(opened: Opened, frame: DataFrame) -> TimeFormat | None:
     target = normal_schema(opened.table, chosen).field("time").type
     values = [float(value) for value in first] if pa.types.is_floating(target) else first
     batch = pa.RecordBatch.from_arrays([pa.array(values, target)], names=["time"])
-    return recognise_times(opened.table, chosen, iter([batch]), Rejects(opened.table.name))[0]
+    time = recognise_times(opened, iter([batch]), Rejects(opened.table.name))[0]
+    check_settled(time, chosen["time"], opened.table.name)
+    return time
 
 
 def _has_row_numbers(frame: DataFrame) -> bool:
