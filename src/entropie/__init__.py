@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
-    from entropie.mitigate.sweep import sweep
-    from entropie.mitigate.sweep_result import Sweep
+    from entropie.release.result import Sweep
+    from entropie.release.sweep import sweep
     from entropie.theory.guarantee import Guarantee
 
 _HOMES = {
@@ -64,7 +64,7 @@ _HOMES = {
     "RandomizedResponse": "entropie.mechanisms.randomized_response",
     "Refused": "entropie.collector.client",
     "ScoreSetMeasures": "entropie.measures.scoreset",
-    "Sweep": "entropie.mitigate.sweep_result",
+    "Sweep": "entropie.release.result",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
     "assess": "entropie.assessment",
@@ -76,7 +76,7 @@ _HOMES = {
     "protect": "entropie.mitigate.protect",
     "report": "entropie.assessment",
     "scores": "entropie.measures.scoreset:score_measures",
-    "sweep": "entropie.mitigate.sweep",
+    "sweep": "entropie.release.sweep",
     "to_document": "entropie.mechanisms.parameters",
 }
 

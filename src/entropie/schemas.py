@@ -33,8 +33,9 @@ _DOCUMENTS = {
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
+    "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
-    "sweep": ("sweep.json, also printed by `sweep --json`", "mitigate.sweep_result", "Sweep"),
+    "sweep": ("sweep.json, also printed by `sweep --json`", "release.result", "Sweep"),
 }
 """What each is, and the module and the types that it comes from."""
 
