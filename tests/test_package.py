@@ -61,7 +61,7 @@ def test_ctrl_c_leaves_no_door_as_another_error(monkeypatch):
 
     doors = {
         "entropie.assessment.assessed": lambda: entropie.assess("x.csv"),
-        "entropie.mitigate.sweep.sweep_source": lambda: entropie.sweep("x.csv"),
+        "entropie.release.sweep.swept": lambda: entropie.sweep("x.csv"),
     }
     for inner, door in doors.items():
         monkeypatch.setattr(inner, stopped)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
-    from entropie.mitigate.sweep import sweep
-    from entropie.mitigate.sweep_result import Sweep
+    from entropie.release.result import Sweep
+    from entropie.release.sweep import sweep
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
     from entropie.theory.weights import LossWeights
@@ -74,7 +74,7 @@ _HOMES = {
     "Refused": "entropie.collector.client",
     "ScoreSetMeasures": "entropie.measures.scoreset",
     "StoreAttack": "entropie.attack.store",
-    "Sweep": "entropie.mitigate.sweep_result",
+    "Sweep": "entropie.release.result",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
     "assess": "entropie.assessment",
@@ -89,7 +89,7 @@ _HOMES = {
     "protect": "entropie.mitigate.protect",
     "report": "entropie.assessment",
     "scores": "entropie.measures.scoreset:score_measures",
-    "sweep": "entropie.mitigate.sweep",
+    "sweep": "entropie.release.sweep",
     "to_document": "entropie.mechanisms.parameters",
 }
 

@@ -199,16 +199,17 @@ class Attacked:
     item_name: Callable[[int], str]
 
 
-def findings_of(prepared: Prepared, request: Request, begun: float | None = None) -> Findings:
-    """Attack events that have been read and split, on this machine; `begun` is when that began."""
+def findings_of(
+    prepared: Prepared, request: Request, begun: float | None = None, rows: Sequence[AttackerRow] | None = None
+) -> Findings:
+    """Attack events that have been read and split, on this machine; `begun` is when that began.
+
+    `rows` are those of the attackers beside the matchers, where these have been run.
+    """
     begun = clock.perf_counter() if begun is None else begun
     run, split, rule = request.run, prepared.split, prepared.rule
     engine = LocalEngine.of(split, run)
     outcome = engine.execute(plan_of(request, Counts.of(split)))
-    release = Release.of(
-        prepared.released, split, rule, item_categories=prepared.categories, attacked=prepared.attacked
-    )
-    release = replace(release, known=prepared.known)
     kept = keep_used_items(prepared.traces.take(split.users)) if split.dropped_users else None
     traces = prepared.traces if kept is None else kept.traces
     item_ids = prepared.item_ids if kept is None else prepared.item_ids.take(kept.items)
@@ -219,7 +220,7 @@ def findings_of(prepared: Prepared, request: Request, begun: float | None = None
         items=traces.domain_size,
         events=traces.events,
         rule=rule,
-        attackers=tuple(attacker_rows(release, request)),
+        attackers=tuple(attacker_rows(release_of(prepared), request) if rows is None else rows),
         item_bits=identifying_items(traces),
         null_bits=identifying_items(dealt_anew(traces, run.seed)).bits,
         item_name=lambda code: str(item_ids[code]),
@@ -227,6 +228,18 @@ def findings_of(prepared: Prepared, request: Request, begun: float | None = None
     best = best_attack(outcome.attacks).matcher
     convergence = engine.convergence(best) if request.attackers.converge else None
     return put_together(outcome, attacked, request, begun, convergence)
+
+
+def release_of(prepared: Prepared) -> Release:
+    """What the attackers beside the matchers are run on."""
+    release = Release.of(
+        prepared.released,
+        prepared.split,
+        prepared.rule,
+        item_categories=prepared.categories,
+        attacked=prepared.attacked,
+    )
+    return replace(release, known=prepared.known)
 
 
 def put_together(

@@ -33,9 +33,10 @@ _DOCUMENTS = {
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
+    "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
     "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),
-    "sweep": ("sweep.json, also printed by `sweep --json`", "mitigate.sweep_result", "Sweep"),
+    "sweep": ("sweep.json, also printed by `sweep --json`", "release.result", "Sweep"),
 }
 """What each is, and the module and the types that it comes from."""
 

@@ -58,7 +58,12 @@ def test_a_damaged_first_row_is_not_listed_either(
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"{first}\nBob Roe,cafe,2012-04-03 18:00:07\nAnn Lee,place 5,2012-04-04 18:00:07\n")
-    for words in (["assess"], ["assess", "--user", "user"], ["assess", "--item", "user_1"], ["sweep"]):
+    for words in (
+        ["assess"],
+        ["assess", "--user", "user"],
+        ["assess", "--item", "user_1"],
+        ["sweep", "--profile", "ema"],
+    ):
         assert run([words[0], str(path), *words[1:]]) == 2
         said = capsys.readouterr().err
         assert not any(value in said for value in ("Jane", "jane", "HIV", "17", "clinic")), said
@@ -108,7 +113,7 @@ def test_names_cannot_write_to_the_terminal(tmp_path: Path, capsys: pytest.Captu
         ["assess", "{table}", "--user", "\udcff", "--item", "code"],
         ["assess", "\udcff.csv"],
         ["attributes", "{table}", "--columns", "\udcff"],
-        ["sweep", "{table}", "--user", "age", "--item", "code", "--seed", "-1"],
+        ["sweep", "{table}", "--user", "age", "--item", "code", "--profile", "ema", "--seed", "-1"],
         ["guarantee", "--mechanism", "rr", "--epsilon", "1", "--domain", "1e99999"],
         ["guarantee", "--mechanism", "rr", "--epsilon", "1e999", "--domain", "10"],
     ],

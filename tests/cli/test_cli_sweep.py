@@ -19,8 +19,8 @@ from entropie.cli.summary import windows_text
 from entropie.cli.sweep import sweep as sweep_command
 from entropie.data.events import read_events
 from entropie.mitigate.mitigation import KINDS, Mitigation
-from entropie.mitigate.sweep import sweep
 from entropie.mitigate.windows import windows
+from entropie.release.sweep import sweep
 from entropie.request import People, Run, Source
 from entropie.schemas import schema
 
@@ -56,28 +56,28 @@ def without_clock(document: dict) -> dict:
     return document
 
 
+JUDGED = ("--limit", "40%", "--limit-name", "ours", "--fail-on", "average", "--one-id-per-person", "--threads", "1")
+FEW = (*COLUMNS, *JUDGED, "--only", "--category", "kind", "--time-unit", "week,none")
+
+
 def test_exact_output(entropie, visits, matches_golden):
-    ran = entropie("sweep", "visits.csv", *COLUMNS, "--category", "kind", "--grid", "5km", "--lat", "north", "--lon",
-                   "east", "--thin", "0.5,0.2", "--first", "3")  # fmt: skip
+    ran = entropie("sweep", "visits.csv", *FEW)
     assert (ran.code, ran.err) == (0, "")
     matches_golden("sweep.txt", ran.out)
 
 
 def test_all_numbers_and_no_text(entropie, visits, matches_golden):
-    arguments = ("sweep", "visits.csv", *COLUMNS, "--category", "kind", "--thin", "20%,0.5")
-    ran = entropie(*arguments, "--verbose")
+    ran = entropie("sweep", "visits.csv", *FEW, "--verbose", "--cost", "items")
     assert (ran.code, ran.err) == (0, "")
     matches_golden("sweep_verbose.txt", ran.out)
-    quiet = entropie(*arguments, "--quiet")
+    quiet = entropie("sweep", "visits.csv", *FEW, "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
-def test_a_screen_holds_the_default_output_whatever_is_tried(entropie, visits):
-    many = ("--top", "1,2,3,4,5,6,7,8,9,10,11,12", "--category", "kind", "--lat", "north", "--lon", "east")
-    out = entropie("sweep", "visits.csv", *COLUMNS, *many, "--out", "out").out
-    assert re.search(r"^\d more mitigations, less useful or at a greater loss\.", out, re.MULTILINE)
-    assert len(out.splitlines()) <= 25
-    assert max(map(len, out.splitlines())) <= 80
+def test_exit_codes_are_those_of_assess(entropie, visits):
+    few = (*COLUMNS, "--only", "--thin", "0.9,0.8", "--profile", "ema")
+    assert entropie("sweep", "visits.csv", *few).code == 1
+    assert entropie("sweep", "visits.csv", *few, "--seconds", "0").code == 3
 
 
 def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
@@ -90,74 +90,55 @@ def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
     ran = entropie(*shlex.split(shown["command"])[1:])
     assert (ran.code, ran.err) == (0, "")
     if os.environ.get("UPDATE_DOCS"):
-        DOCUMENT.write_text(SHOWN.sub(lambda found: f"$ {found['command']}\n{ran.out}", text), encoding="utf-8")
+        DOCUMENT.write_text(SHOWN.sub(lambda found: f"$ {found['command']}\n{ran.out}", text, 1), encoding="utf-8")
     assert SHOWN.search(DOCUMENT.read_text(encoding="utf-8"))["output"] == ran.out
 
 
 def test_every_kind_has_an_option():
     options = [p.opts[0] for p in sweep_command.params if getattr(p, "group", "") == "Mitigation"]
-    assert options == [*(f"--{kind.replace('_', '-')}" for kind in KINDS), "--lat", "--lon"]
+    own = ["--lat", "--lon", "--only", "--cost"]
+    assert options == [*(f"--{kind.replace('_', '-')}" for kind in KINDS), *own]
 
 
 def test_json_is_the_file_is_what_python_gives_and_fits_the_schema(entropie, visits):
-    arguments = ("sweep", "visits.csv", *COLUMNS, "--category", "kind", "--top", "5,1e1", "--prefix", "7", "--time-unit",
-                 "hour,week", "--last", "4", "--min-events", "11", "--targets", "25", "--seed", "3", "--threads", "1")  # fmt: skip
-    ran = entropie(*arguments, "--json", "--out", "some/new/folder")
+    ran = entropie("sweep", "visits.csv", *FEW, "--min-events", "11", "--seed", "3", "--json", "--out", "some/new")
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
-    assert document == json.loads(Path("some/new/folder/sweep.json").read_text(encoding="utf-8"))
-    assert {path.name for path in Path("some/new/folder").iterdir()} == {"sweep.json", "sweep.csv"}
+    assert document == json.loads(Path("some/new/sweep.json").read_text(encoding="utf-8"))
+    assert {path.name for path in Path("some/new").iterdir()} == {"sweep.json", "sweep.csv", "plan.json"}
     jsonschema.Draft202012Validator(schema("sweep")).validate(document)
-    mitigations = [Mitigation("top", 5), Mitigation("top", 10), Mitigation("category", "kind"), Mitigation("prefix", 7), Mitigation("time_unit", "hour"),
-              Mitigation("time_unit", "week"), Mitigation("last", 4)]  # fmt: skip
+    parts = [Mitigation("category", "kind"), Mitigation("time_unit", "week"), Mitigation("time_unit", "none")]
     found = sweep(
-        "visits.csv", mitigations, user="person", item="place", time="time", min_events=11, targets=25, seed=3
-    )
+        "visits.csv", parts, only=True, user="person", item="place", time="time", min_events=11, seed=3, limit=0.4,
+        limit_name="ours", fail_on="average", one_id_per_person=True,
+    )  # fmt: skip
     assert without_clock(document) == without_clock(json.loads(json.dumps(found.to_json())))
-    assert len(document["rows"]) == 7
 
 
 def test_without_out_nothing_is_written(entropie, visits, tmp_path):
-    assert entropie("sweep", "visits.csv", *COLUMNS, "--thin", "0.5").code == 0
+    assert entropie("sweep", "visits.csv", *FEW).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["visits.csv"]
 
 
-def test_default_mitigations(entropie, visits):
-    rows = json.loads(entropie("sweep", "visits.csv", *COLUMNS, "--lat", "north", "--lon", "east", "--json").out)[
-        "rows"
-    ]
-    assert sorted((row["mitigation"], str(row["setting"])) for row in rows) == sorted(
-        [("top", "10"), ("grid", "100m"), ("grid", "500m"), ("grid", "2km"), ("time_unit", "hour"), ("time_unit", "day"),
-         ("time_unit", "week"), ("first", "5"), ("first", "10"), ("thin", "0.5"), ("thin", "0.1")]
-    )  # fmt: skip
-
-
 def test_the_table_for_spreadsheets_runs_no_formula(entropie, tmp_path):
-    names = people().column_names
-    hostile = people().rename_columns(['=HYPERLINK("x")' if name == "kind" else name for name in names])
+    hostile = people().rename_columns(['=HYPERLINK("x")' if name == "kind" else name for name in people().column_names])
     pa_csv.write_csv(hostile, str(tmp_path / "visits.csv"))
-    ran = entropie("sweep", "visits.csv", *COLUMNS, "--category", '=HYPERLINK("x")', "--thin", "0.5", "--out", "out")
-    assert ran.code == 0, ran.err
+    few = (*COLUMNS, *JUDGED, "--only", "--category", '=HYPERLINK("x")', "--out", "out")
+    assert entropie("sweep", "visits.csv", *few).code in (0, 1, 3)
     with Path("out/sweep.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["mitigation"] for row in rows} == {"as is", "category", "thin"}
-    cells = [cell for row in rows for cell in row.values()]
-    assert """'=HYPERLINK("x")""" in cells
-    for cell in cells:
-        assert not cell.startswith(("=", "+", "@"))
-        assert not cell.startswith("-") or float(cell) <= 0
     document = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))
-    by_setting = {str(row["setting"]): row for row in document["rows"]}
-    for row in rows[1:]:
-        wanted = by_setting[row["setting"].removeprefix("'")]
-        assert float(row["reidentified"]) == pytest.approx(1 - wanted["identification_error"]["value"])
-        assert float(row["cost"]) == wanted["cost"]["value"]
-        assert row["useful"] == str(wanted["useful"])
+    assert [row["combination"] for row in rows] == ["as is", 'column =HYPERLINK("x")']
+    for cell in (cell for row in rows for cell in row.values()):
+        assert not cell.startswith(("=", "+", "@", "-"))
+    for row, wanted in zip(rows, (document["as_it_is"], *document["rows"]), strict=True):
+        assert float(row["risk"]) == wanted["risk"]["value"]
+        assert float(row["cost"]) == wanted["cost"]
 
 
 def test_nobody_and_no_item_is_named(entropie, visits):
-    ran = entropie("sweep", "visits.csv", *COLUMNS, "--category", "kind", "--top", "10", "--out", "out")
-    text = ran.out + ran.err + Path("out/sweep.json").read_text() + Path("out/sweep.csv").read_text()
+    ran = entropie("sweep", "visits.csv", *FEW, "--out", "out")
+    text = ran.out + ran.err + "".join(path.read_text() for path in Path("out").iterdir())
     for name in ("person-0", "place 1", "kind 1"):
         assert name not in text
 
@@ -165,32 +146,42 @@ def test_nobody_and_no_item_is_named(entropie, visits):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing.csv"], "nothing.csv"),
-        ([""], "The name of the events is empty"),
-        (["visits.csv", *COLUMNS, "--top", "ten"], "'ten' is not a list of whole numbers with commas"),
-        (["visits.csv", *COLUMNS, "--top", "10,,5"], "is not a list of whole numbers"),
-        (["visits.csv", *COLUMNS, "--top", "0"], "--top must be a whole number from 1"),
-        (["visits.csv", *COLUMNS, "--thin", "2"], "--thin must be a share above 0 and below 1, got 2.0"),
-        (["visits.csv", *COLUMNS, "--thin", "nan"], "'nan' is not a list of shares"),
-        (["visits.csv", *COLUMNS, "--thin", "half"], "'half' is not a list of shares"),
-        (["visits.csv", *COLUMNS, "--time-unit", "month"], "--time-unit must be one of hour, day, week, got 'month'"),
-        (["visits.csv", *COLUMNS, "--grid", "5"], "--grid must be a size such as 500m"),
+        (["nothing.csv", *JUDGED], "nothing.csv"),
+        (["", *JUDGED], "The name of the events is empty"),
         (
-            ["visits.csv", *COLUMNS, "--grid", "5km"],
-            "need both columns of coordinates: name them with --lat and --lon",
+            ["visits.csv", *COLUMNS],
+            "A sweep looks for what meets a limit: name it with --profile, such as ema, or with",
         ),
-        (["visits.csv", *COLUMNS, "--lat", "north"], "need both columns of coordinates"),
-        (["visits.csv", *COLUMNS, "--grid", "5km", "--lat", "kind", "--lon", "east"], "have no place on the Earth"),
-        (["visits.csv", *COLUMNS, "--category", "sort"], "Column `sort` is missing from visits.csv; found: person"),
-        (["visits.csv", *COLUMNS, "--category", "place"], "Column `place` of visits.csv is already the item"),
-        (["visits.csv", *COLUMNS, "--preset", "geolife", "--category", "kind"], "--preset must be one whose files"),
-        (["visits.csv", *COLUMNS, "--min-events", "99"], "No user has 99 events"),
-        (["visits.csv", "--item", "place", "--user", "who"], "Column `who` is missing from visits.csv"),
-        (["visits.csv", "--user", "person", "--item", "place", "--time", "kind"], "holds no time that can be read"),
-        (["visits.csv", *COLUMNS, "--out", "visits.csv/x"], "cannot be written to; name another with --out"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--top", "ten"], "'ten' is not a list of whole numbers with commas"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--top", "10,,5"], "is not a list of whole numbers"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--top", "0"], "--top must be a whole number from 1"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--thin", "2"], "--thin must be a share above 0 and below 1, got 2.0"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--thin", "half"], "'half' is not a list of shares"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--time-unit", "month"], "--time-unit must be one of hour, day, week, none"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--jitter", "x"], "--jitter must be a length of time"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--rare-items", "0"], "--rare-items must be a whole number from 1"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--grid", "5"], "--grid must be a size such as 500m"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--grid", "5km"], "name them with --lat and --lon"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--lat", "north"], "need both columns of coordinates"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--grid", "5km", "--lat", "kind", "--lon", "east"], "no place on the Earth"),
+        (
+            ["visits.csv", *COLUMNS, *JUDGED, "--category", "sort"],
+            "Column `sort` is missing from visits.csv; found: person",
+        ),
+        (["visits.csv", *COLUMNS, *JUDGED, "--category", "place"], "Column `place` of visits.csv is already the item"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--hierarchy", "h.csv:1"], "Hierarchy h.csv does not exist"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--only"], "--only needs a mitigation to be named"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--cost", "beauty"], "--cost must be one of information, items"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--budget", "0"], "--budget must be a whole number from 1"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--min-events", "99"], "lower --min-events"),
+        (["visits.csv", *JUDGED, "--user", "person", "--item", "place", "--rotate", "day"], "--rotate day needs times"),
+        (["visits.csv", *JUDGED, "--item", "place", "--user", "who"], "Column `who` is missing from visits.csv"),
+        (["visits.csv", *COLUMNS, *JUDGED, "--out", "visits.csv/x"], "cannot be written to; name another with --out"),
     ],
 )
 def test_bad_requests_get_one_sentence_and_exit_code_2(entropie, visits, tmp_path, arguments, said):
+    if "day" in arguments:
+        pa_csv.write_csv(people().drop(["time"]), str(visits))
     ran = entropie("sweep", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
@@ -201,7 +192,7 @@ def test_bad_requests_get_one_sentence_and_exit_code_2(entropie, visits, tmp_pat
 def test_an_input_is_never_overwritten(entropie, tmp_path):
     pa_csv.write_csv(people(), str(tmp_path / "sweep.csv"))
     before = (tmp_path / "sweep.csv").read_bytes()
-    ran = entropie("sweep", "sweep.csv", *COLUMNS, "--thin", "0.5", "--out", ".")
+    ran = entropie("sweep", "sweep.csv", *FEW, "--out", ".")
     assert ran.code == 2
     assert "is also an input and would be lost" in ran.err
     assert (tmp_path / "sweep.csv").read_bytes() == before

@@ -79,7 +79,15 @@ def protected(run) -> dict:
 
 def swept(run) -> dict:
     Path("events.csv").write_text(events(0.6, count=60))
-    return run("sweep", "events.csv", "--top", "10", "--thin", "0.5", "--time-unit", "day")
+    return run("sweep", "events.csv", "--only", "--top", "10", "--time-unit", "day", "--profile", "ema")
+
+
+def planned(run) -> dict:
+    rows = "".join(f"u{n % 80},{n % 80},{n}\n" for n in range(960))
+    Path("events.csv").write_text(f"user,item,time\n{rows}")
+    where = ("--only", "--top", "1", "--time-unit", "none", "--profile", "custodian-033", "--out", "out")
+    run("sweep", "events.csv", *where, "--one-id-per-person")
+    return json.loads(Path("out/plan.json").read_text())
 
 
 def attributes(run) -> dict:
@@ -153,6 +161,7 @@ CASES = {
     "assessment": [lambda run: assessed(run, "--matcher", "visit"), protected, assessed, without_times, waived, converging, lambda run: assessed(run, "--no-control", "--matcher", "bayes")],
     "comparison": [compared, compared_with_another_attack, compared_over_what_the_data_show],
     "sweep": [swept],
+    "release": [planned],
     "attributes": [attributes],
     "guarantee": [
         lambda run: run("guarantee", "--mechanism", "rr", *SIZES, "--epsilon", "3"),

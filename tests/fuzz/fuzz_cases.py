@@ -195,7 +195,8 @@ def _assess(rng: random.Random) -> Case:
 
 def _sweep(rng: random.Random) -> Case:
     name, data, rows = _events(rng)
-    kinds = (("--top", "3"), ("--first", "2"), ("--prefix", "2"), ("--time-unit", "day"), ("--thin", "0.5"))
+    kinds = (("--top", "3"), ("--first", "2"), ("--prefix", "2"), ("--time-unit", "day"), ("--thin", "0.5"),
+             ("--rare-items", "2"), ("--exposed", "0.2"), ("--rotate", "day"), ("--jitter", "2h"), ("--sample", "0.5"))  # fmt: skip
     kind, value = rng.choice(kinds)
     value = rng.choice(OPTION_VALUES) if rng.random() < 0.2 else value
     command = [
@@ -206,13 +207,16 @@ def _sweep(rng: random.Random) -> Case:
         "2",
         kind,
         value,
+        "--only",
+        "--profile",
+        "ema",
         "--json",
         "--out",
         "out",
         "--max-dirty-share",
         "1",
     ]
-    return Case("sweep", command, {name: data}, rows=rows)
+    return Case("sweep", command, {name: data}, frozenset({0, 1, 2, 3}), rows)
 
 
 def _attributes(rng: random.Random) -> Case:

@@ -10,9 +10,7 @@ from entropie.assessment import assess
 from entropie.cli import output
 from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
-from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.protect import protect
-from entropie.mitigate.sweep import sweep
 from entropie.plan import expected
 from entropie.plan.expected import expected_seconds, foretell, foretell_matchers
 from entropie.progress import EXPECTED
@@ -51,12 +49,11 @@ def test_it_is_told_where_it_is_long(monkeypatch: pytest.MonkeyPatch, capsys: py
         assert (capsys.readouterr().err == f"entropie: {told[0]}.\n") is not quiet
 
 
-def test_a_sweep_and_protection_tell_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_protection_tells_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expected, "_WORTH_TELLING_SECONDS", 0.0)
     rng = np.random.default_rng(2)
     table = pa.table({"user": np.repeat(np.arange(30), 12), "item": rng.integers(0, 9, 360), "time": np.arange(360)})
     for job in (
-        lambda progress: sweep(table, [Mitigation("thin", 0.5)], matchers=["visit"], replicates=20, progress=progress),
         lambda progress: protect(table, 0.5, matchers=["visit"], progress=progress),
         lambda progress: assess(table, matchers=["visit"], protect=0.5, replicates=20, progress=progress),
     ):

@@ -52,7 +52,7 @@ def doors() -> dict[str, Callable[[], object]]:
     return {
         "assess": lambda: entropie.assess(table, **columns),
         "protect": lambda: entropie.protect(table, 0.9, **columns),
-        "sweep": lambda: entropie.sweep(table, **columns),
+        "sweep": lambda: entropie.sweep(table, **columns, profile="ema", budget=5),
         "attributes": lambda: entropie.attributes(rows, columns=["age", "place"]),
         "scores": lambda: entropie.scores("genuine.txt", "impostor.txt"),
         "simulate": lambda: [

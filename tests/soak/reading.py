@@ -104,7 +104,7 @@ def commands(path: Path, parameters: str) -> dict[str, list[str]]:
     events = ["--user", "user", "--item", "item", "--time", "time"]
     return {
         "assess": ["assess", str(path), *events, "--out", "OUT/a", "--matcher", "visit", "--no-report"],
-        "sweep": ["sweep", str(path), *events, "--thin", "0.5"],
+        "sweep": ["sweep", str(path), *events, "--profile", "ema", "--only", "--thin", "0.5"],
         "attributes": ["attributes", str(path), "--columns", "user,item,code"],
         "obfuscate": ["obfuscate", str(path), "--column", "code", "--domain", "9", "--out", "OUT/o.csv", *MECHANISM],
         "estimate": ["estimate", str(path), "--parameters", parameters, "--out", "OUT/e.csv"],

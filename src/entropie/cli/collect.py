@@ -96,7 +96,7 @@ def _collection(options: dict[str, Any]) -> Collection:
         options["domain"] if names is None else len(names),
         options["epsilon"],
         options["theta"],
-        options["hash_size"],
+        hash_size=options["hash_size"],
     )
     opens = options["opens"].date() if options["opens"] else datetime.datetime.now(datetime.UTC).date()
     closes = options["closes"].date() if options["closes"] else opens + datetime.timedelta(_MOST_DAYS)

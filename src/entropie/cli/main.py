@@ -45,7 +45,7 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
         compare: "has the risk risen since another assessment?",
     },
     "Lower it": {
-        sweep: "what coarser items and times, or fewer events, would do",
+        sweep: "the cheapest combination of mitigations that meets a limit",
         guarantee: "what a mechanism guarantees",
         calibrate: "the setting that guarantees what is wanted",
         obfuscate: "send a column through a mechanism",

@@ -1,4 +1,4 @@
-"""`sweep`: how far the risk falls, and at what cost, as items, times and events are made coarser or fewer."""
+"""`sweep`: the cheapest combination of mitigations that meets a limit, or that none does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from entropie.cli import output
 from entropie.cli.options import (
+    COUNT,
     FOLDER,
     AnyCommand,
     Command,
@@ -24,13 +25,15 @@ from entropie.cli.options import (
     verbose_option,
 )
 from entropie.mitigate.mitigation import KINDS, Mitigation, Values
-from entropie.request import Attackers, People, Request, Run, Source
-from entropie.words import bits, count, interval, percent, plural
+from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule
+from entropie.words import count, interval, percent, plural
 
 if TYPE_CHECKING:
-    from entropie.mitigate.sweep_result import Sweep, SweepRow
+    from entropie.release.result import Sweep, SweepRow
 
-_SCREEN = 17  # lines of 25 that the foot and the frame of the table leave
+_SCREEN = 14  # lines of 25 that the sentences and the frame of the table leave
+_JUDGED = ("profile", "limit", "limit_name", "fail_on", "attempt_probability", "not_released", "one_id_per_person",
+           "accept_limited")  # fmt: skip
 
 
 class ListOf(click.ParamType[tuple[Any, ...]]):
@@ -64,11 +67,18 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 @click.command(cls=Command)
 @click.argument("events")
 @options_of(Source, People, without=("grid", "order", "category", "lat", "lon", "cells", "stays"))
-@options_of(Attackers, only=("targets",))
+@options_of(SplitRule, only=("rule",))
+@options_of(Attackers, only=("targets", "scope", "matchers"))
+@options_of(Limits, only=_JUDGED)
 @mitigation_options
 @option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")
 @option("--lon", "longitude", metavar="C", group="Mitigation", help="Column that holds the longitude, for --grid.")
-@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for sweep.json and sweep.csv.")
+@option("--only", is_flag=True, group="Mitigation", help="Try no kind but those named.")
+@option("--cost", metavar="SCALE", group="Mitigation", default="information",
+        help="information, items, item-hours, flows or top.")  # fmt: skip
+@option("--budget", type=COUNT, metavar="N", group="Running", help="Attack N combinations at most. [40]")
+@option("--seconds", type=float, metavar="S", group="Running", help="Begin no other after S seconds.")
+@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for the plan and all numbers.")
 @public_option
 @json_option
 @verbose_option
@@ -78,36 +88,41 @@ def sweep(
     events: str,
     latitude: str | None,
     longitude: str | None,
+    only: bool,
+    cost: str,
+    budget: int | None,
+    seconds: float | None,
     out: Path | None,
     as_json: bool,
     verbose: bool,
     quiet: bool,
     **options: Any,
-) -> None:
-    """Try ways to make EVENTS safer, one at a time: risk left, and cost.
+) -> int:
+    """Find the cheapest way to make EVENTS meet a limit, or that there is none.
 
-    Without a mitigation named, those that apply are tried: the most frequent items, rounded times, fewer events; map
-    cells where --lat and --lon are named.
+    Mitigations are combined: on items, times, rare cells, people, events and pseudonyms. Each combination is attacked
+    and judged as `assess` does. Naming a mitigation sets what is tried of its kind; the other kinds are tried too,
+    unless --only is given. Exit code: 0 a combination meets the limit, 1 none does, 3 it is left open.
 
     \b
-    entropie sweep checkins.parquet --user user --item venue --time time
+    entropie sweep checkins.parquet --profile ema --cost items --out out
+    entropie sweep checkins.parquet --profile ema --only --top 50,500
     """
     from entropie.atomic import claimed, refuse_overwriting
     from entropie.errors import InvalidInput
-    from entropie.mitigate.sweep import Options, sweep_source
-    from entropie.mitigate.sweep_result import FILES
+    from entropie.release.result import FILES
+    from entropie.release.sweep import BUDGET, Options, swept
 
     if not events:
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
-    chosen = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
+    named = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
     if out is not None:
         refuse_overwriting([Path(events)], [out / name for name in FILES])
+    tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, latitude, longitude)
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
-        with output.stages() as progress:
-            request = Request.of(events, {**given(options), "progress": progress})
-            tried = Options(chosen or None, latitude, longitude)
-            result = sweep_source(request.source, tried, request.people, request.attackers, request.run)
+        with output.stages(quiet=quiet) as progress:
+            result = swept(Request.of(events, {**given(options), "progress": progress}), tried)
         result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))
@@ -115,85 +130,62 @@ def sweep(
         output.print_json(result.to_json())
     elif not quiet:
         shown = sweep_text(result, output.name(Path(events).name or events), verbose=verbose)
-        output.show(shown if out is None else f"{shown}\nAll numbers: {output.name(out / FILES[0])}")
+        output.show(shown if out is None else f"{shown}\n{_files(result, out)}")
     attempts.raise_failed()
+    return result.exit_code
 
 
-def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
-    """The terminal view of a sweep: what to do, then the rows it rests on."""
-    head = [
-        *(line for sentence in result.sentences for line in output.paragraph(sentence).splitlines()),
-        "",
-        *output.paragraph(
-            f"{name}: {plural(result.users, 'person', 'people')}; the attacker knows the first half of their events"
-        ).splitlines(),
-        *_excluded(result),
-        "",
-        "Mitigations that help first, the smallest share lost first (of what: see cost):",
-    ]
-    shown = result.rows if verbose else result.rows[: max(3, _SCREEN - len(head))]
-    more = len(result.rows) - len(shown)
-    rows = [_row(row) for row in (result.as_it_is, *shown)]
-    foot = [
-        f"{plural(more, 'more mitigation')}, less useful or at a greater loss." if more else "",
-        "Not covered: an attacker who knows a few events and their times (assess the coarser data),",
-        "mitigations combined.",
-        "Coarser data come without a guarantee.",
-        "" if verbose else "More: --verbose",
-    ]
-    lines = [
-        *head,
-        output.table(["mitigation", "re-identified", "95 % CI", "cost", "helps"], rows),
-        "",
-        *(_details(result) if verbose else []),
-        output.paragraph(" ".join(filter(None, foot))),
-    ]
+def _files(result: Sweep, out: Path) -> str:
+    from entropie.release.result import FILES
+
+    lines = [f"All numbers: {output.name(out / FILES[0])}"]
+    if result.plan is not None:
+        lines.append(f"Plan:        {output.name(out / FILES[2])} (entropie apply)")
     return "\n".join(lines)
 
 
-def _details(result: Sweep) -> list[str]:
-    """All numbers of the rows, and what they mean."""
-    rows = [
-        [
-            row.name,
-            count(row.items),
-            count(row.events),
-            row.matcher,
-            f"over {bits(row.pse_bits.resolvable)}" if row.pse_bits.over else bits(row.pse_bits.value),
-            "" if row.cost is None else "free" if row.usefulness is None else f"{row.usefulness + 0.0:.2f}",
-        ]
-        for row in (result.as_it_is, *result.rows)
+def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
+    """The terminal view of a sweep: the answer, what it rests on, then the rows."""
+    from entropie.mitigate.loss import LOST
+
+    head = [
+        *(line for sentence in result.sentences for line in output.paragraph(sentence).splitlines()),
+        "",
+        *_read(result, name),
+        "",
     ]
-    notes = [output.paragraph(f"{row.name}: {row.note}") for row in result.rows if row.note]
-    legend = (
-        f"Known to the attacker: {count(result.known_events)} events. Bits: what the scores of the best matcher say "
-        "about who a person is. Cost: share lost of the item information (which item an event is), of the order of "
-        "consecutive events, or of the events; these are different losses. Worth: points of risk removed per point of "
-        "cost. Helps: yes where the interval lies below that of the data as is; unclear where the two meet."
-    )
-    headers = ["mitigation", "items", "events", "matcher", "bits", "worth"]
-    return [output.table(headers, rows), "", *notes, *([""] if notes else []), output.paragraph(legend), ""]
+    places = range(len(result.rows)) if verbose else result.frontier[: max(4, _SCREEN - len(head))]
+    rows = [_row(row) for row in (result.as_it_is, *(result.rows[place] for place in places)) if row.events]
+    more = len(result.rows) - len(places)
+    what = "All tried" if verbose else "Lower risk at a higher cost"
+    foot = [
+        f"Cost: share lost {LOST[result.scale]}." if result.scale == "information" else f"Cost: {LOST[result.scale]}.",
+        "Risk: of the people judged, by the attacker named; from: that attacker decided alone, no other was run.",
+        f"{plural(more, 'other combination')} tried: --verbose." if more else "",
+        "Not covered: attackers with other data. Coarser data come without a guarantee.",
+    ]
+    notes = [output.paragraph(f"{row.name}: {row.note}") for row in result.rows if row.note] if verbose else []
+    table = output.table(["combination", "cost", "risk", "95 % CI", "attacker", "verdict"], rows)
+    return "\n".join([*head, f"{what}:", table, "", *notes, output.paragraph(" ".join(filter(None, foot)))])
 
 
-def _excluded(result: Sweep) -> list[str]:
+def _read(result: Sweep, name: str) -> list[str]:
     facts, columns = result.input, result.input.columns
+    tried = f"{count(len(result.rows))} of {plural(result.combinations, 'combination')} tried"
+    lines = output.paragraph(f"{name}: {plural(facts.users or 0, 'person', 'people')}; {tried}").splitlines()
     guessed = [f"{role} = {c.column} (--{role})" for role, c in columns.items() if c.how == "guessed" and c.column]
-    lines = [f"columns guessed: {', '.join(guessed)}"] if guessed else []
+    lines += [f"columns guessed: {', '.join(guessed)}"] if guessed else []
     if "time" in columns and columns["time"].column is None:
         lines.append("no time column: rows are taken in the order of the file (--time)")
+    elif facts.order_only:
+        lines.append(f"column {columns['time'].column} says the order of events, and no times")
     lines += [f"excluded: {plural(n, 'row')}, {reason}" for reason, n in facts.dropped.items() if n]
     if facts.dropped_users:
-        people = plural(facts.dropped_users, "person", "people")
-        lines.append(f"excluded: {people} with fewer than {facts.min_events} events")
+        few = plural(facts.dropped_users, "person", "people")
+        lines.append(f"attacked by known events alone: {few} with fewer than {facts.min_events} events")
     return lines
 
 
 def _row(row: SweepRow) -> list[str]:
-    cost = row.cost
-    return [
-        row.name,
-        percent(row.risk.value),
-        interval(row.risk),
-        "" if cost is None else f"{percent(cost.value)} of {cost.of.split()[0]}",
-        "" if cost is None else "yes" if row.useful else "unclear" if row.risk_reduction > 0.0 else "no",
-    ]
+    risk = f"{'from ' if row.at_least and row.risk.value < 1.0 else ''}{percent(row.risk.value)}"
+    return [row.name, percent(row.cost), risk, interval(row.risk), row.attacker or "nobody", row.decision]

@@ -58,7 +58,7 @@ def split_traces(traces: Traces, rule: SplitRule = _HALVES, drawn: NDArray[np.in
     paper's rating history): X = the whole trace. `target_events` cuts X to its first events. Maximum knowledge trains
     on X itself; partial on what comes before X, or under `history` on the first events of X, 1 to 5 in the paper.
     """
-    split = _aligned(*halves_of(traces, settled(rule, traces)))
+    split = aligned(*halves_of(traces, settled(rule, traces)))
     if drawn is None:
         return split
     return replace(split, attacked=np.flatnonzero(np.isin(split.users, drawn, assume_unique=True)))
@@ -185,7 +185,7 @@ def nobody_to_attack(users: int) -> InvalidInput:
     )
 
 
-def _aligned(train: Traces, target: Traces) -> Split:
+def aligned(train: Traces, target: Traces) -> Split:
     """Leave out users with nothing to learn from or nothing to attack."""
     users = np.flatnonzero((np.diff(train.offsets) > 0) & (np.diff(target.offsets) > 0))
     dropped = train.users - users.size

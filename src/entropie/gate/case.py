@@ -21,12 +21,13 @@ from entropie.words import count, interval, percent, plural, stated
 
 @dataclass(frozen=True)
 class Case:
-    """An assessment, a limit, and which risk is held against it."""
+    """An assessment, a limit, and which risk is held against it; one of so many `searched` for a PASS."""
 
     document: Document
     profile: Profile
     measure: Measure
     declared: Declared
+    searched: int = 1
 
     def verdict(self, waiver: Waiver | None, accepted: bool, today: datetime.date) -> Verdict:
         """Decide, and say what that rests on: first whatever narrows the assessment."""
@@ -62,7 +63,7 @@ class Case:
         return self._groups(self.measure)
 
     def _groups(self, measure: Measure) -> list[Group]:
-        found = groups_of(self.document, measure)
+        found = groups_of(self.document, measure, self.searched)
         return among_population(found, self.document.projection) if self.declared.judge_population else found
 
     @cached_property
@@ -100,9 +101,7 @@ class Case:
     @property
     def whom(self) -> str:
         """Whom the number is about."""
-        if self.group.population is not None:
-            return f"people among the {count(self.group.population)} declared"
-        return "people" if self.group.everybody else f"the most exposed {percent(self.group.share)} of people"
+        return self.group.whom
 
     @property
     def judged(self) -> ShareInterval:

@@ -24,12 +24,14 @@ from entropie.document.measured import ShareInterval
 from entropie.document.verdict import Measure, Outcome
 from entropie.measures.best import level_among
 from entropie.measures.intervals import LEVEL, normal_quantile, share_interval
+from entropie.words import count, percent
 
 LEAST_PEOPLE = 20
 """Fewer people than this decide nothing."""
 
 WORSE: tuple[Outcome, ...] = ("PASS", "INCONCLUSIVE", "FAIL")
 _TOLERATED, _EASY = 2.0, 4.0
+_SURE = level_among(1000)  # more groups than any assessment has
 _MANY = 10.0  # people expected to be re-identified from which on Wilson's lower end holds
 
 
@@ -74,6 +76,13 @@ class Group:
         return found > 0 and _at_least(found, self.people, share) < (1.0 - self.level) / 2.0
 
     @property
+    def whom(self) -> str:
+        """Whom the share is about."""
+        if self.population is not None:
+            return f"people among the {count(self.population)} declared"
+        return "people" if self.everybody else f"the most exposed {percent(self.share)} of people"
+
+    @property
     def too_few(self) -> bool:
         """Whether they are so few that nothing is decided."""
         return self.people < LEAST_PEOPLE
@@ -84,12 +93,27 @@ class Group:
         return self.share >= 1.0
 
 
-def groups_of(document: Document, measure: Measure) -> list[Group]:
+def groups_of(document: Document, measure: Measure, searched: int = 1) -> list[Group]:
     """Every group that is judged: the tail of each attacker in scope, or all people of each for the average.
 
-    An attacker of fewer than 20 people is passed over where there is another; the limits of the verdict tell.
+    An attacker of fewer than 20 people is passed over where there is another; the limits of the verdict tell. So many
+    assessments were `searched` for one that passes: all of their groups share the doubt.
     """
     rows = judged_rows(document) or document.attackers
+    return groups_among(rows, measure, searched)
+
+
+def surely_above(rows: Sequence[Attacker], measure: Measure, limit: float, chance: float = 1.0) -> bool:
+    """Whether some attackers decide by themselves that the limit is not met, whatever others achieve."""
+    some = [
+        replace(group, level=_SURE, risk=_wider(group.plain, group.people, _SURE))
+        for group in groups_among(rows, measure)
+    ]
+    return any(group.decision(limit, chance) == "FAIL" for group in some)
+
+
+def groups_among(rows: Sequence[Attacker], measure: Measure, searched: int = 1) -> list[Group]:
+    """The groups of these attackers."""
     enough = [row for row in rows if row.targets >= LEAST_PEOPLE]
     found = [
         (row, part.share, part.people, part.reidentified)
@@ -97,7 +121,7 @@ def groups_of(document: Document, measure: Measure) -> list[Group]:
         for part in row.tail
         if part.share >= 1.0 or (measure == "worst" and part.people >= LEAST_PEOPLE)
     ]
-    level = level_among(len(found))
+    level = level_among(len(found) * searched)
     return [
         Group(row, share, people, plain, _wider(plain, people, level), level) for row, share, people, plain in found
     ]

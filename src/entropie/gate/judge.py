@@ -96,12 +96,12 @@ class Gate:
             "review": {"date": self._review(whole, verdict).isoformat()},
         }
 
-    def judge(self, document: Document, today: datetime.date | None = None) -> Verdict | None:
-        """Hold an assessment against the limit."""
+    def judge(self, document: Document, today: datetime.date | None = None, searched: int = 1) -> Verdict | None:
+        """Hold an assessment against the limit; `searched` of them were looked at for one that passes."""
         if self.profile is None:
             return None
         measure = self.measure or self.profile.measure
-        return Case(document, self.profile, measure, self.declared).verdict(
+        return Case(document, self.profile, measure, self.declared, searched).verdict(
             self.waiver, self.accepted, today or _today()
         )
 

@@ -59,7 +59,7 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
     """Noise names item y with probability noise_numerators[y] / 2^64."""
 
     def __init__(self, *, noise: Sequence[float] | ArrayLike, epsilon: float, domain_size: int | None = None) -> None:
-        self._set(_numerators(noise, domain_size), 0)
+        self._settle(_numerators(noise, domain_size), 0)
         budget = checks.epsilon_value(epsilon)
         if not self._least and budget < math.inf:
             raise InvalidParameter.of("noise", "above 0 for every item where epsilon has a limit", 0.0)
@@ -72,10 +72,10 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
     ) -> Self:
         """The mechanism that tells the truth with this probability (rounded down to a multiple of 2^-64)."""
         mechanism = cls.__new__(cls)
-        mechanism._set(_numerators(noise, domain_size), probability.numerator_of_theta(theta))
+        mechanism._settle(_numerators(noise, domain_size), probability.numerator_of_theta(theta))
         return mechanism
 
-    def _set(self, noise: tuple[int, ...], theta_numerator: int) -> None:
+    def _settle(self, noise: tuple[int, ...], theta_numerator: int) -> None:
         size = checks.whole_number("domain_size", len(noise), at_least=2, at_most=LARGEST_DOMAIN)
         object.__setattr__(self, "domain_size", size)
         object.__setattr__(self, "theta_numerator", theta_numerator)
@@ -84,7 +84,7 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
     def with_theta(self, theta: float | Fraction) -> Self:
         """The same with another probability of telling the truth."""
         made = type(self).__new__(type(self))
-        made._set(self.noise_numerators, probability.numerator_of_theta(theta))
+        made._settle(self.noise_numerators, probability.numerator_of_theta(theta))
         return made
 
     @property
@@ -200,7 +200,7 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
             raise InvalidInput("Field `noise_numerators` must sum to 2^64.")
         (truth,) = parameters.integers_and_theta({"theta_numerator": theta})
         mechanism = cls.__new__(cls)
-        mechanism._set(numerators, truth)
+        mechanism._settle(numerators, truth)
         return mechanism
 
 

@@ -65,10 +65,10 @@ def volume(hours: Sequence[Volume]) -> Markup:
 
 def frontier(points: Sequence[TradeOff], chosen: float) -> Markup:
     """Squared error over the limit on certainty, on a scale of powers of ten; the limit in use is filled."""
-    shown = [one for one in points if 0.0 < one.l2_sum < math.inf]
+    shown = [one for one in points if 0.0 < one.loss < math.inf]
     if len(shown) < 2:
         return Markup("")
-    logs = [math.log10(one.l2_sum) for one in shown]
+    logs = [math.log10(one.loss) for one in shown]
     low, span = min(logs), max(max(logs) - min(logs), 1e-9)
     across = (_FRONTIER_WIDTH - 80) / (len(shown) - 1)
     places = [

@@ -1,0 +1,145 @@
+"""Events on their way to a release: what each will say, whether it stays, and under which pseudonym.
+
+A mitigation makes one draft from another and decides nothing but that. What is released of a draft has an order of its
+own (pseudonym, time, item), so that rows that are equal in these stand in an order that says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from entropie.attack.chance import content_hashes
+from entropie.data.arrow import values_of
+from entropie.data.coarsen import user_of_each
+from entropie.data.encode import as_numbers
+from entropie.data.traces import Traces
+from entropie.words import plural
+
+EXACT, GONE = 1, 0
+"""What `Draft.unit` says of times as they are, and of times that are not released."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """What mitigations start from: everybody's events as read.
+
+    people       who did each event
+    keys         one number per person that goes by what they did, so that chance does not depend on names
+    columns      further columns, one value per event
+    coordinates  the columns of latitude and longitude
+    """
+
+    traces: Traces
+    item_ids: pa.Array
+    columns: dict[str, pa.Array]
+    coordinates: tuple[str, str] | None
+    people: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    seed: int
+
+    @classmethod
+    def of(
+        cls, traces: Traces, item_ids: pa.Array, columns: dict[str, pa.Array], coordinates: tuple[str, str] | None,
+        seed: int,
+    ) -> Material:  # fmt: skip
+        """Number people by what they did."""
+        popular = np.bincount(traces.items, minlength=traces.domain_size)
+        order = np.argsort(content_hashes(traces, traces, popular, popular), kind="stable")
+        keys = np.empty_like(order)
+        keys[order] = np.arange(order.size)
+        return cls(traces, item_ids, columns, coordinates, user_of_each(traces), keys, seed)
+
+    @property
+    def timed(self) -> bool:
+        """Whether times are known, and not the order alone."""
+        return self.traces.times is not None
+
+    @property
+    def longest(self) -> int:
+        """The most events that anybody has."""
+        return int(np.diff(self.traces.offsets).max(initial=0))
+
+    def draft(self) -> Draft:
+        """The events as they are."""
+        items = self.traces.items.astype(np.int64)
+        names = self.item_ids.cast(pa.large_string())
+        everything = np.ones(self.traces.events, np.bool_)
+        return Draft(self, items, names, self.traces.times, EXACT, True, everything, self.people)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """What is to be released of each event.
+
+    labels, names   the number of what stands for its item, and the names behind the numbers
+    times, unit     its time and how many seconds that stands for: 1 as it is, 0 where it is not released
+    ordered         whether the order of a pseudonym's events is released; always where times are
+    kept            whether it is released
+    pieces          the number of its pseudonym; no pseudonym is of two people
+    notes           what should be known
+    """
+
+    material: Material
+    labels: NDArray[np.int64]
+    names: pa.Array
+    times: NDArray[np.int64] | None
+    unit: int
+    ordered: bool
+    kept: NDArray[np.bool_]
+    pieces: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+
+    def labelled(self, labels: NDArray[np.int64], names: pa.Array, note: str | None = None) -> Draft:
+        """Other labels instead of the items."""
+        notes = self.notes if note is None else (*self.notes, note)
+        return replace(self, labels=labels, names=names.cast(pa.large_string()), notes=notes)
+
+    def without(self, dropped: NDArray[np.bool_]) -> Draft:
+        """Some events not released."""
+        return replace(self, kept=self.kept & ~dropped)
+
+    def cut(self, parts: NDArray[np.int64]) -> Draft:
+        """Another pseudonym for every part of a pseudonym's events."""
+        found, part = np.unique(parts, return_inverse=True)
+        pieces = np.unique(self.pieces * found.size + part.reshape(-1), return_inverse=True)[1]
+        return replace(self, pieces=pieces.reshape(-1).astype(np.int64))
+
+    def coded(self) -> tuple[NDArray[np.int64], pa.Array]:
+        """Labels by the rank of their names, as whoever reads the release numbers them, and the names in that order."""
+        used, dense = np.unique(self.labels, return_inverse=True)
+        names = as_numbers(self.names.take(pa.array(used)))
+        order = values_of(pc.array_sort_indices(names))
+        ranks = np.empty(order.size, np.int64)
+        ranks[order] = np.arange(order.size)
+        return ranks[dense.reshape(-1)], names.take(pa.array(order))
+
+    def in_order(self, codes: NDArray[np.int64], by: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Events by owner (a person or a pseudonym), then as they are released: by time and item, or as they came."""
+        if self.times is not None:
+            return np.lexsort((codes, self.times, by))
+        return np.argsort(by, kind="stable") if self.ordered else np.lexsort((codes, by))
+
+    def released(self) -> tuple[Traces, pa.Array, NDArray[np.int64]]:
+        """What everybody can read: a trace per pseudonym that has an event, names of items, whose each pseudonym is."""
+        codes, names = self.coded()
+        order = self.in_order(codes, self.pieces)
+        order = order[self.kept[order]]
+        _, first, lengths = np.unique(self.pieces[order], return_index=True, return_counts=True)
+        used, dense = np.unique(codes[order], return_inverse=True)
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+        times = None if self.times is None else self.times[order]
+        traces = Traces(offsets, dense.reshape(-1).astype(np.uint32), used.size, times)
+        return traces, names.take(pa.array(used)), self.material.people[order[first]]
+
+    @property
+    def note(self) -> str | None:
+        """What should be known, in sentences."""
+        people = np.unique(self.material.people[self.kept]).size
+        gone = self.material.traces.users - people
+        left = f"{plural(gone, 'person', 'people')} {'has' if gone == 1 else 'have'} no event left."
+        return " ".join([*self.notes, *([left] if gone else [])]) or None

@@ -1,0 +1,124 @@
+"""A release plan: what to do to which events. It is bound to them by their hash, or by counts where there is none."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from entropie.data.events import IngestReport
+from entropie.document.base import Count, Part, Sha256, converted, parsed, read_bytes
+from entropie.document.measured import ShareInterval
+from entropie.errors import InvalidInput
+from entropie.mitigate.mitigation import KINDS, Combination, Mitigation
+from entropie.request import Source
+
+FILE = "plan.json"
+_TAG = "entropie.release/1"
+
+
+class MitigationStep(Part, frozen=True):
+    """One mitigation; `setting` says how far: a number, a share, a size, a unit, a file or the name of a column."""
+
+    mitigation: Annotated[str, Meta(extra_json_schema={"enum": list(KINDS)})]
+    setting: int | float | str
+
+    @property
+    def chosen(self) -> Mitigation:
+        """It as Python has it."""
+        return Mitigation(self.mitigation, self.setting)
+
+
+class Columns(Part, frozen=True):
+    """The column of each role."""
+
+    user: str
+    item: str
+    time: str | None
+    rating: str | None
+
+
+class Data(Part, frozen=True):
+    """The events that a plan is for, and how they are read.
+
+    coordinates  columns of latitude and longitude, where a step needs them
+    """
+
+    sha256: Sha256 | None
+    rows: Count
+    events: Count
+    users: Count
+    items: Count
+    columns: Columns
+    preset: str | None
+    min_rating: float | None
+    max_dirty_share: float
+    coordinates: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, read: IngestReport, source: Source, coordinates: tuple[str, str] | None) -> Data:
+        """What was read."""
+        named: dict[str, Any] = {choice.role: choice.column for choice in read.columns}
+        columns = Columns(named["user"], named["item"], named.get("time"), named.get("rating"))
+        how = (columns, source.preset, source.min_rating, source.max_dirty_share, coordinates)
+        return cls(read.sha256, read.rows, read.events, read.users, read.items, *how)
+
+    def source(self, events: object) -> Source:
+        """These events, read in the same way."""
+        named: dict[str, Any] = {} if self.preset is not None else self.columns.to_json()
+        return Source(
+            events, preset=self.preset, min_rating=self.min_rating, max_dirty_share=self.max_dirty_share, **named
+        )
+
+    def check(self, read: IngestReport) -> None:
+        """Refuse other data."""
+        same_file = self.sha256 is not None and self.sha256 == read.sha256
+        counts = (read.rows, read.events, read.users, read.items)
+        unknown = self.sha256 is None or read.sha256 is None
+        if not same_file and not (unknown and counts == (self.rows, self.events, self.users, self.items)):
+            raise InvalidInput(
+                "The plan is for other data: the events differ from those that were swept; sweep these events and "
+                "apply that plan."
+            )
+
+
+class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
+    """What to do to which events before they are released, and what was found then.
+
+    seed        of the steps that draw at random: the file written is the one that was judged
+    risk        the number judged under this plan, against the limit of this name
+    """
+
+    steps: tuple[MitigationStep, ...]
+    data: Data
+    seed: Count
+    limit: Annotated[float, Meta(gt=0, lt=1)]
+    limit_name: str
+    risk: ShareInterval
+    min_events: Count
+    version: str
+
+    @property
+    def combination(self) -> Combination:
+        """The steps as Python has them."""
+        return Combination(tuple(step.chosen for step in self.steps))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read beside the events."""
+        named = [column for step in self.steps for column in step.chosen.of.columns(step.setting)]
+        return list(dict.fromkeys([*named, *(self.data.coordinates or ())]))
+
+
+def read_plan(path: str | os.PathLike[str]) -> ReleasePlan:
+    """The plan in a file."""
+    name = f"Plan {path}"
+    remedy = f"`entropie sweep --out DIR` writes DIR/{FILE} where a combination meets the limit"
+    values = parsed(read_bytes(path, name), name, remedy)
+    found = values.get("schema") if isinstance(values, dict) else None
+    if found != _TAG:
+        raise InvalidInput(f"{name} must have the schema {_TAG}, got {found!r} instead; {remedy}.")
+    plan = converted(values, ReleasePlan, name, remedy)
+    plan.combination  # noqa: B018 - a setting that breaks a rule is refused before anything is read
+    return plan
