@@ -152,8 +152,8 @@ def _made(table: Table, source: Source) -> Made | None:
     if source.cells is not None:
         latitude = choose_column("latitude", table.header, source.lat)
         longitude = choose_column("longitude", table.header, source.lon)
-        cells, points = Cells.parse(source.cells), source.stays is not None
-        return CellOf(latitude, longitude, cells, source.cells, points=points)
+        cells, positions = Cells.parse(source.cells), source.stays is not None
+        return CellOf(latitude, longitude, cells, source.cells, points=positions)
     if source.item is None or "," not in source.item or source.item in table.columns:
         return None
     columns = [column.strip() for column in source.item.split(",")]

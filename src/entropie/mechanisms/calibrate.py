@@ -189,8 +189,8 @@ class Calibration:
         scopes: tuple[Scope, ...] = ("all", "alone") if self.goal.scope == "all" else ("alone",)
         known = self.goal.certainty_at(0.0)
         limits = sorted({c for c in (*_CERTAINTIES, self.goal.certainty) if c >= known})
-        tried = ((limit, scope, self.sketch(certainty=limit, scope=scope)) for scope in scopes for limit in limits)
-        return [TradeOff.of(limit, scope, one) for limit, scope, one in tried if one is not None]
+        tried = ((limit, leaks, self.sketch(certainty=limit, scope=leaks)) for leaks in scopes for limit in limits)
+        return [TradeOff.of(limit, leaks, one) for limit, leaks, one in tried if one is not None]
 
     @property
     def limit_costs(self) -> LimitCosts:

@@ -66,8 +66,8 @@ def _stops(shown: Callable[[Any], str]) -> Callable[[str, str, tuple[float, ...]
 
 def design_result(found: Designed) -> str:
     """What was found, as a part of the page."""
-    points = [] if found.found is None else found.found.trade_off
-    return _render("design_result.html", d=found, frontier=drawn.frontier(points, found.wish.certainty), points=points)
+    others = [] if found.found is None else found.found.trade_off
+    return _render("design_result.html", d=found, frontier=drawn.frontier(others, found.wish.certainty), points=others)
 
 
 def login(wrong: bool) -> str:
