@@ -102,8 +102,8 @@ class Findings:
     @property
     def null_error(self) -> float | None:
         """The smallest error with identities shuffled: what choosing the strongest attacker makes out of nothing."""
-        found = [row.control.value for row in judged(self.attackers) if row.control is not None]
-        return 1.0 - max(found) if found else None
+        controls = [row.control.value for row in judged(self.attackers) if row.control is not None]
+        return 1.0 - max(controls) if controls else None
 
     @property
     def guessing_error(self) -> float:

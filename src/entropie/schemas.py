@@ -55,10 +55,10 @@ def schema(name: str) -> dict[str, Any]:
     if name not in names():
         raise InvalidParameter.of("name", f"one of {', '.join(names())}", name)
     title, module, *kinds = _DOCUMENTS[name]
-    found = import_module(f"entropie.{module}")
+    home = import_module(f"entropie.{module}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:entropie:schema:{name}:1",
-        **schema_of(*(getattr(found, kind) for kind in kinds)),
+        **schema_of(*(getattr(home, kind) for kind in kinds)),
         "title": title,
     }

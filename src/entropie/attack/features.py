@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.traces import Traces
+from entropie.data.traces import ragged as ragged
 from entropie.errors import InvalidInput
 from entropie.kernels.attack_law import sum_sorted
 from entropie.kernels.features import feature_totals, row_counts, row_sums, row_totals
@@ -122,13 +123,6 @@ class Matching:
         now_of = np.empty_like(order)
         now_of[order] = np.arange(order.size)
         return replace(self, owners=now_of if self.owners is None else now_of[self.owners])
-
-
-def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Offsets of the named rows in the order named, and where their entries stand now."""
-    lengths = np.diff(offsets)[rows]
-    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return taken, np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1])
 
 
 def summed(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

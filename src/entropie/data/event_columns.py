@@ -13,17 +13,13 @@ from numpy.typing import NDArray
 
 from entropie.data.budget import Budget
 from entropie.data.classify import readable
-from entropie.data.encode import encode
-from entropie.data.events import Events, Found, ingest_report, open_events, read_events, recognise_times, settled_times
+from entropie.data.events import Events, arranged, open_events, read_events
 from entropie.data.presets import find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Role, require_columns
-from entropie.data.tables import Chosen, Table, normal_schema
-from entropie.data.time_options import repeated_in
-from entropie.data.times import seconds
-from entropie.data.traces import Traces
+from entropie.data.tables import Chosen, Table
+from entropie.data.traces import Traces, ragged
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import Run, Source
 
 _ANY_RUN = Run()
@@ -48,6 +44,8 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
         return EventColumns(read_events(source, run), {})
     if source.preset is not None and find_preset(source.preset).is_grid:
         raise InvalidParameter.of("preset", "one whose files have columns", source.preset)
+    if source.stays is not None:
+        raise InvalidParameter.of("stays", "left out where further columns of each row are read", source.stays)
     opened = open_events(source)
     table, chosen = opened.table, opened.chosen
     extra = _extra_roles(table, columns, chosen)
@@ -55,35 +53,15 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     run.progress("read", 0.0)
     batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
     tapped = _Tapped(batches, len(chosen), rejects.budget)
-    time_format, stream = recognise_times(opened, tapped, rejects)
-    encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
-    time_format = settled_times(opened, encoded, time_format)
-    # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
-    places = np.arange(encoded.users.size, dtype=np.uint32)
-    offsets, rows, ticks = group_rows(encoded.users, places, encoded.ticks, len(encoded.user_ids), opened.newest_first)
-    duplicates, times = None, None
-    if time_format is not None:
-        sort_users(offsets, rows, ticks, 0, len(encoded.user_ids))
-        duplicates = int(count_duplicates(offsets, encoded.items[rows], ticks, 0, len(encoded.user_ids)))
-        times = seconds(ticks, time_format)
-    traces = Traces(offsets, encoded.items[rows], len(encoded.item_ids), times)
-    found = Found(
-        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, times is None, table.sha256(),
-        repeated_in(times, time_format),
-    )  # fmt: skip
-    report = ingest_report(table, found, rejects, opened.choices, time_format)
-    run.progress("sort", 1.0)
+    events, rows = arranged(opened, tapped, rejects, run, numbered=True)
     taken = pa.array(rows)
     values = {column: tapped.column(place).take(taken) for place, column in enumerate(extra.values())}
-    return EventColumns(Events(traces, encoded.user_ids, encoded.item_ids, report), values)
+    return EventColumns(events, values)
 
 
 def event_numbers(traces: Traces, users: NDArray[np.integer]) -> NDArray[np.int64]:
     """Where the events of `traces.take(users)` stand in the traces."""
-    starts = traces.offsets[users]
-    lengths = traces.offsets[np.asarray(users) + 1] - starts
-    before = np.cumsum(lengths) - lengths
-    return np.asarray(np.repeat(starts - before, lengths) + np.arange(int(lengths.sum())), np.int64)
+    return ragged(traces.offsets, np.asarray(users, np.int64))[1]
 
 
 def category_labels(column: pa.Array) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from entropie.data.arrow import absent_in, from_numpy, truths_of
 from entropie.data.categories import ItemCategories
@@ -118,19 +119,25 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
     Progress is told of the stages `read`, `encode` and `sort`. `table` is the source already opened.
     """
     opened = open_events(source, table)
-    table, chosen = opened.table, opened.chosen
-    rejects = Rejects(table.name, run.memory)
+    rejects = Rejects(opened.table.name, run.memory)
     run.progress("read", 0.0)
-    stream = table.batches(chosen, rejects, run.progress)
+    return arranged(opened, opened.table.batches(opened.chosen, rejects, run.progress), rejects, run)[0]
+
+
+def arranged(
+    opened: Opened, stream: Iterator[pa.RecordBatch], rejects: Rejects, run: Run, *, numbered: bool = False
+) -> tuple[Events, NDArray[np.uint32]]:
+    """Judge, encode and sort the rows of a table; also the row of each event, where they are `numbered`."""
+    table, chosen = opened.table, opened.chosen
     time_format, stream = recognise_times(opened, stream, rejects)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     time_format = settled_times(opened, encoded, time_format)
     named, blank = encoded.categories, int(NO_USER)
     categories = None if named is None else ItemCategories.of(encoded.items, named, len(encoded.item_ids), blank)
-    traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
+    traces, duplicates, rows = _sorted_traces(encoded, time_format, opened.newest_first, run.threads, numbered)
     user_ids, item_ids = encoded.user_ids, encoded.item_ids
-    if source.stays is not None:
-        visits = visits_of(traces, item_ids, source, rejects)
+    if opened.source.stays is not None:
+        visits = visits_of(traces, item_ids, opened.source, rejects)
         traces, user_ids, item_ids = visits.traces, user_ids.take(from_numpy(visits.users)), visits.item_ids
         duplicates = 0  # two stays of a person do not begin at once
     run.progress("sort", 1.0)
@@ -139,7 +146,7 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
         repeated_in(traces.times, time_format),
     )  # fmt: skip
     report = ingest_report(table, found, rejects, opened.choices, time_format)
-    return Events(traces, user_ids, item_ids, report, categories)
+    return Events(traces, user_ids, item_ids, report, categories), rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,19 +334,22 @@ def _first_filled(column: pa.Array) -> int:
 
 
 def _sorted_traces(
-    encoded: Encoded, time: TimeFormat | None, newest_first: bool, threads: int | None
-) -> tuple[Traces, int | None]:
-    """Group by user, sort by time; a stable sort leaves equal times in row order."""
+    encoded: Encoded, time: TimeFormat | None, newest_first: bool, threads: int | None, numbered: bool
+) -> tuple[Traces, int | None, NDArray[np.uint32]]:
+    """Group by user, sort by time; a stable sort leaves equal times in row order.
+
+    Where rows are numbered, their numbers travel where items do, so that every event finds its row.
+    """
     users = len(encoded.user_ids)
-    offsets, items, ticks = group_rows(encoded.users, encoded.items, encoded.ticks, users, newest_first)
-    if time is None:
-        return Traces(offsets, items, len(encoded.item_ids)), None
-
-    def block(first: int) -> int:
-        last = min(first + _SORT_BLOCK_USERS, users)
-        sort_users(offsets, items, ticks, first, last)
-        return int(count_duplicates(offsets, items, ticks, first, last))
-
+    rows = np.arange(encoded.users.size, dtype=np.uint32) if numbered else encoded.items
+    offsets, rows, ticks = group_rows(encoded.users, rows, encoded.ticks, users, newest_first)
+    blocks = [(first, min(first + _SORT_BLOCK_USERS, users)) for first in range(0, users, _SORT_BLOCK_USERS)]
+    times = duplicates = None
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        duplicates = sum(pool.map(block, range(0, users, _SORT_BLOCK_USERS)))
-    return Traces(offsets, items, len(encoded.item_ids), seconds(ticks, time)), duplicates
+        if time is not None:
+            list(pool.map(lambda ends: sort_users(offsets, rows, ticks, *ends), blocks))
+        items = encoded.items[rows] if numbered else rows
+        if time is not None:
+            duplicates = sum(pool.map(lambda ends: int(count_duplicates(offsets, items, ticks, *ends)), blocks))
+            times = seconds(ticks, time)
+    return Traces(offsets, items, len(encoded.item_ids), times), duplicates, rows

@@ -17,6 +17,7 @@ from entropie.data.arrow import values_of
 from entropie.data.budget import Budget
 from entropie.data.columns import codes_of, read_columns
 from entropie.data.encode import as_numbers
+from entropie.data.traces import ragged
 from entropie.errors import InvalidInput, ParametersMismatch, shown
 from entropie.estimation.counts import Counts
 from entropie.mechanisms.mechanism import Mechanism
@@ -65,9 +66,7 @@ class LinkedReports:
 
     def take(self, people: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[NDArray[np.uint64], ...]]:
         """Offsets and columns of some people, in the order named."""
-        lengths = np.diff(self.offsets)[people]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        places = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, places = ragged(self.offsets, people)
         return offsets, tuple(column[places] for column in self.columns)
 
 

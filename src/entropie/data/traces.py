@@ -68,13 +68,19 @@ class Traces:
         return cut_runs(self, starts, self.offsets[users + 1] - starts)
 
 
-def in_blocks(traces: Traces) -> Iterator[Traces]:
-    """The traces of `BLOCK_USERS` users at a time: what is made from them needs several times their room."""
-    if traces.users <= BLOCK_USERS:
+def in_blocks(traces: Traces, most: int = BLOCK_USERS) -> Iterator[Traces]:
+    """The traces of so many users at a time: what is made from them needs several times their room."""
+    if traces.users <= most:
         yield traces
         return
-    for begin in range(0, traces.users, BLOCK_USERS):
-        yield traces.take(np.arange(begin, min(begin + BLOCK_USERS, traces.users)))
+    for begin in range(0, traces.users, most):
+        yield traces.take(np.arange(begin, min(begin + most, traces.users)))
+
+
+def dense(traces: Traces) -> tuple[Traces, NDArray[np.uint32]]:
+    """Number the items that occur, in their order; returns the codes behind the numbers."""
+    codes, local = np.unique(traces.items, return_inverse=True)
+    return Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times), codes
 
 
 def cut_runs(traces: Traces, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Traces:
@@ -88,6 +94,13 @@ def cut_runs(traces: Traces, starts: NDArray[np.int64], lengths: NDArray[np.int6
         times = np.empty(offsets[-1], np.int64)
         copy_runs(traces.times, starts, offsets, times)
     return Traces(offsets, items, traces.domain_size, times)
+
+
+def ragged(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Offsets of the named rows in the order named, and where their entries stand now."""
+    lengths = np.diff(offsets)[rows]
+    taken = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return taken, np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1])
 
 
 def _check_array(name: str, array: NDArray[np.generic], dtype: type[np.generic]) -> None:

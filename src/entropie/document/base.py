@@ -174,8 +174,8 @@ def plain(value: object, kind: type[Part]) -> dict[str, Any]:
 
 def schema_of(*kinds: Any) -> dict[str, Any]:
     """The JSON Schema of a document's type, or of one that is any of several types."""
-    found, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-    return {**(found[0] if len(found) == 1 else {"anyOf": list(found)}), "$defs": parts}
+    types, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    return {**(types[0] if len(types) == 1 else {"anyOf": list(types)}), "$defs": parts}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,12 +22,12 @@ from entropie.attack.measured import Models, measure_outcome
 from entropie.attack.partial import Partial, merge_users
 from entropie.attack.scoring import AttackOutcome, core_count, law_size, needs_atoms, pilot_places
 from entropie.attack.scoring import attack as attack_all_pairs
-from entropie.data.split import Split, first_events
-from entropie.data.traces import Traces
+from entropie.data.split import Split
+from entropie.data.traces import Traces, dense
 from entropie.engine.pipeline import Asked, Known, Scale, cell, extent_of, outcome, own_scores, pilot_cell, scale_of
 from entropie.measures.convergence import Convergence, convergence, doubling_sizes
 from entropie.measures.law import ScoreLaw
-from entropie.plan.attacks import AttackSpec, Training
+from entropie.plan.attacks import AttackSpec, trained_on
 from entropie.plan.execution import Attacked, Outcome, executed
 from entropie.plan.grid import Grid
 from entropie.plan.plan import Plan
@@ -83,13 +83,11 @@ class LocalEngine:
 
         return convergence(law_of, sizes, self.run.seed, replicates=self.run.replicates)
 
-    def _training(self, training: Training) -> Traces:
-        if training is None:
-            return self.split.train
-        return self.split.target if training == "target" else first_events(self.split.train, training)
-
     def _models(self, plan: Plan, spec: AttackSpec) -> Models | ModelsInBlocks:
-        by, split = matcher(spec.matcher), replace(self.split, train=self._training(spec.training))
+        by, split = (
+            matcher(spec.matcher),
+            replace(self.split, train=trained_on(self.split.train, self.split.target, spec.training)),
+        )
         if plan.grid.cells == 1 or (plan.single and by.first_by_visit):
             return Models.of(spec.matcher, split.train, split.target, split.attacked)
         bounds = [np.searchsorted(split.users, cut) for cut in (plan.grid.users, plan.grid.targets)]
@@ -182,6 +180,5 @@ class ModelsInBlocks:
 
 def _dense(traces: Traces, population: Population) -> tuple[Traces, NDArray[np.uint32], Population]:
     """Number the items of a block in their order: the traces, the codes behind the numbers, what is known of them."""
-    codes, local = np.unique(traces.items, return_inverse=True)
-    dense = Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times)
-    return dense, codes, population.cut(codes)
+    numbered, codes = dense(traces)
+    return numbered, codes, population.cut(codes)

@@ -38,5 +38,5 @@ def look_alikes(best: NDArray[np.int64], owners: NDArray[np.int64], people: int)
     if told.sum() + own.sum() < LEAST_TARGETS:
         return None
     right = float(own.mean())
-    found = right + (1.0 - right) * (float(points_back[told].mean()) if told.any() else 0.0)
-    return LookAlikes(guesses, share_interval(found, int(told.sum() + own.sum())), guesses / people)
+    either = right + (1.0 - right) * (float(points_back[told].mean()) if told.any() else 0.0)
+    return LookAlikes(guesses, share_interval(either, int(told.sum() + own.sum())), guesses / people)

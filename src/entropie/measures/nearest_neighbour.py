@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.document.measured import PaperBits
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.cells import digamma
 from entropie.measures.law import ScoreLaw
@@ -17,23 +17,6 @@ JITTER = 1e-4
 
 MOST_TARGETS = 2**21
 """Beyond so many targets the paper's estimate draws so many genuine scores: its memory and time stay bounded."""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperEstimate:
-    """PSE as in the paper's runs: noise breaks ties, one impostor score per target.
-
-    It saturates near log2(targets), and where genuine scores are tied without an impostor its value is set by the
-    noise. It is here to be compared with the paper, not to be relied on.
-    """
-
-    value_bits: float
-    jitter: float
-    seed: int
-
-    def to_json(self) -> dict[str, float | int]:
-        """Plain numbers, keys as in assessment.json."""
-        return {"value": self.value_bits, "jitter": self.jitter, "seed": self.seed}
 
 
 def nearest_neighbour_bits(law: ScoreLaw) -> float:
@@ -72,12 +55,15 @@ def nearest_neighbour_bits(law: ScoreLaw) -> float:
     return (total + math.log(law.impostors / (law.targets - 1))) / math.log(2.0)
 
 
-def paper_estimate(law: ScoreLaw, seed: int, *, jitter: float = JITTER) -> PaperEstimate:
+def paper_estimate(law: ScoreLaw, seed: int, *, jitter: float = JITTER) -> PaperBits:
     """The paper-compatible estimate: one impostor per target drawn from the law, N(0, jitter^2) added to every score.
 
     The paper draws one impostor for each user; from the pooled law that is a draw of as many scores as targets. Beyond
     `MOST_TARGETS` targets that many genuine scores are drawn from theirs, with replacement, and as many impostors: both
     by how often each distinct value occurs.
+
+    It saturates near log2(targets), and where genuine scores are tied without an impostor its value is set by the
+    noise. It is here to be compared with the paper, not to be relied on.
     """
     if not jitter > 0.0 or not math.isfinite(jitter):
         raise InvalidParameter.of("jitter", "above 0", jitter)
@@ -93,7 +79,7 @@ def paper_estimate(law: ScoreLaw, seed: int, *, jitter: float = JITTER) -> Paper
         values, repeats = np.unique(own, return_counts=True)
         own = np.repeat(values, rng.multinomial(some, repeats / law.targets))
     genuine, impostor = (scores + rng.normal(0.0, jitter, scores.size) for scores in (own, drawn))
-    return PaperEstimate(nearest_neighbour_bits(ScoreLaw.from_scores(genuine, impostor)), jitter, seed)
+    return PaperBits(nearest_neighbour_bits(ScoreLaw.from_scores(genuine, impostor)), jitter, seed)
 
 
 def _gap_to_neighbours(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -144,11 +144,11 @@ def fitted(ranks: Ranks) -> RankModel:
 
 
 def _checked_fit(ranks: Ranks, rng: np.random.Generator) -> ProjectionFit:
-    model, found = fitted(ranks), ranks.found
+    model, share = fitted(ranks), ranks.found
     half, eighth = (_predicted(_among(ranks, part, rng), ranks.strangers + 1) for part in (2, 8))
-    measured = share_interval(found, ranks.people)
-    good = max(abs(half - found), abs(eighth - found)) <= max(TOLERANCE, (measured.high - measured.low) / 2.0)
-    return ProjectionFit(model.a, model.b, model.informed, half, eighth, found, good)
+    measured = share_interval(share, ranks.people)
+    good = max(abs(half - share), abs(eighth - share)) <= max(TOLERANCE, (measured.high - measured.low) / 2.0)
+    return ProjectionFit(model.a, model.b, model.informed, half, eighth, share, good)
 
 
 def _predicted(ranks: Ranks, population: int) -> float:

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike
 
 from entropie.data.scoresets import ScoreMatrix
 from entropie.document.assessment import TailGroup
-from entropie.document.measured import EqualErrorRate, Exposure, Guess, RejectRate, ScoreHistograms, ShareInterval
+from entropie.document.measured import (
+    EqualErrorRate,
+    Exposure,
+    Guess,
+    PaperBits,
+    RejectRate,
+    ScoreHistograms,
+    ShareInterval,
+)
 from entropie.errors import InvalidParameter
 from entropie.measures.det import DetCurve, det_curve, equal_error_rate, frr_at_far
 from entropie.measures.divergence import Divergence, divergence, finite_divergence
@@ -27,7 +35,7 @@ from entropie.measures.identification import (
 )
 from entropie.measures.intervals import REPLICATES, Interval
 from entropie.measures.law import ScoreLaw
-from entropie.measures.nearest_neighbour import PaperEstimate, paper_estimate
+from entropie.measures.nearest_neighbour import paper_estimate
 from entropie.measures.projection import Ranks
 
 
@@ -59,7 +67,7 @@ class Measures:
     top_k: tuple[Guess, ...]
     pse: Divergence
     pse_finite: Interval
-    pse_paper: PaperEstimate | None  # needs two targets
+    pse_paper: PaperBits | None  # needs two targets
     eer: EqualErrorRate
     det: DetCurve
     frr_at_far: tuple[RejectRate, ...]

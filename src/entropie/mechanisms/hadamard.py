@@ -123,11 +123,11 @@ class HadamardResponse(TruthMechanism, ShapedMechanism):
 
 def walsh_hadamard(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """sum_y (-1)^(ones of x AND y) values[y] for every x; the length is a power of two."""
-    found = values.copy()
+    sums = values.copy()
     half = 1
-    while half < len(found):
-        pairs = found.reshape(-1, 2, half)
+    while half < len(sums):
+        pairs = sums.reshape(-1, 2, half)
         low, high = pairs[:, 0].copy(), pairs[:, 1].copy()
         pairs[:, 0], pairs[:, 1] = low + high, low - high
         half *= 2
-    return found
+    return sums

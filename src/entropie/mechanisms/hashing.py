@@ -80,8 +80,8 @@ class HashFamily:
             return int(preimages(u(a), u(b), u(y), *family, u(domain_size), room))
 
         room = np.empty(domain_size // self.hash_size + 16, np.uint64)
-        found = fill(room)
-        if found > len(room):
-            room = np.empty(found, np.uint64)
+        count = fill(room)
+        if count > len(room):
+            room = np.empty(count, np.uint64)
             fill(room)
-        return room[:found]
+        return room[:count]

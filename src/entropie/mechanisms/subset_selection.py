@@ -168,8 +168,8 @@ class SubsetSelection(TruthMechanism, ShapedMechanism):
 
     def obfuscate(self, value: int) -> tuple[int, ...]:
         """One report, for a device."""
-        found = Mechanism.obfuscate(self, value)  # `super()` does not know a class with slots
-        return found if isinstance(found, tuple) else (int(found),)
+        report = Mechanism.obfuscate(self, value)  # `super()` does not know a class with slots
+        return report if isinstance(report, tuple) else (int(report),)
 
     def supports(
         self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None

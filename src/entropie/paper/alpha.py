@@ -6,7 +6,7 @@ import numpy as np
 
 from entropie import words
 from entropie.paper import published
-from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.charts import Rows, Spec, axis, one_chart
 from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
 from entropie.paper.sources import Kind
@@ -59,15 +59,9 @@ _NAMES = {
 
 def specs(rows: Rows) -> dict[str, Spec]:
     """Bits against epsilon, both on logarithmic axes."""
-    return {
-        "": lines(
-            series(rows, _NAMES, "bits", "bound"),
-            axis("epsilon", "epsilon", log=True),
-            axis("bits", "alpha (bits)", log=True),
-            "bound",
-            description="Bounds on the information in a report against epsilon: the exact value is the lowest.",
-        )
-    }
+    x, y = axis("epsilon", "epsilon", log=True), axis("bits", "alpha (bits)", log=True)
+    text = "Bounds on the information in a report against epsilon: the exact value is the lowest."
+    return one_chart(rows, _NAMES, x, y, "bound", text)
 
 
 def findings(rows: Rows) -> list[str]:

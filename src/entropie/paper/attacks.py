@@ -88,7 +88,7 @@ def measured(outcome: AttackOutcome, users: int, settings: Settings, det: bool =
         "users": users,
         "name_bits": math.log2(users),
         **errors_and_bits(measures),
-        "pse_paper_wide_bits": paper_estimate(outcome.law, settings.seed, jitter=WIDE * JITTER).value_bits,
+        "pse_paper_wide_bits": paper_estimate(outcome.law, settings.seed, jitter=WIDE * JITTER).value,
         **(trade_off(measures) if det else {}),
     }
 
@@ -107,7 +107,7 @@ def errors_and_bits(measures: Measures) -> dict[str, Any]:
         "resolvable_bits": pse.resolvable_bits,
         "unmatched_share": pse.unmatched_genuine_share,
         "pse_finite_bits": measures.pse_finite.value,
-        "pse_paper_bits": None if measures.pse_paper is None else measures.pse_paper.value_bits,
+        "pse_paper_bits": None if measures.pse_paper is None else measures.pse_paper.value,
     }
 
 

@@ -72,6 +72,11 @@ def series(rows: Rows, names: Mapping[str, str], value: str, kind: str) -> Rows:
     return [{**row, value: row[column], kind: name} for column, name in names.items() for row in rows]
 
 
+def one_chart(rows: Rows, names: Mapping[str, str], x: Spec, y: Spec, kind: str, description: str) -> dict[str, Spec]:
+    """The only chart of a figure: a line for each of several columns."""
+    return {"": lines(series(rows, names, y["field"], kind), x, y, kind, description=description)}
+
+
 def horizontal(values: Mapping[str, float], y: Spec) -> list[Spec]:
     """Lines across the chart with a name at each, for references."""
     rows = [{"name": name, y["field"]: value} for name, value in values.items()]

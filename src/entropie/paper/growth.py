@@ -17,7 +17,7 @@ from entropie.attack.single import attack_single, pie_bits
 from entropie.data.simulation import simulate_traces
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
-from entropie.paper.charts import Rows, Spec, axis, lines, series
+from entropie.paper.charts import Rows, Spec, axis, one_chart
 from entropie.paper.figure import Results
 from entropie.paper.settings import Settings
 from entropie.paper.single import MECHANISMS, mechanism_of, stream
@@ -98,15 +98,8 @@ _PIECES = {
 
 def specs(rows: Rows) -> dict[str, Spec]:
     """Seconds against people."""
-    return {
-        "": lines(
-            series(rows, _PIECES, "seconds", "job"),
-            axis("users", "people", log=True),
-            axis("seconds", "seconds", log=True),
-            "job",
-            description="Seconds of the parts against the number of people.",
-        )
-    }
+    x, y = axis("users", "people", log=True), axis("seconds", "seconds", log=True)
+    return one_chart(rows, _PIECES, x, y, "job", "Seconds of the parts against the number of people.")
 
 
 def findings(rows: Rows) -> list[str]:

@@ -12,6 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.data.split import first_events
+from entropie.data.traces import Traces
+
 MANY_PEOPLE = 20_000
 """Beyond so many people matchers are run one after the other: the models of one at a time are enough for memory and
 disks."""
@@ -42,3 +45,10 @@ class AttackSpec:
         if self.training is None:
             return f"attacking: {self.matcher}"
         return f"knowing {self.training}: {self.matcher}"
+
+
+def trained_on(train: Traces, target: Traces, training: Training) -> Traces:
+    """What is learned from, of some people's halves."""
+    if training is None:
+        return train
+    return target if training == "target" else first_events(train, training)

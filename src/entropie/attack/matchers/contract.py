@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import FeatureRows, Matching, check_same_people, item_rows
 from entropie.attack.keyed import KeyedRows, KeyNumbers, check_codes
-from entropie.data.traces import Traces
+from entropie.data.traces import Traces, in_blocks
 
 Rows = tuple[FeatureRows, NDArray[np.float64] | None]
 """Rows, and the part of the rank-one term that goes with them: penalties of users or sizes of targets."""
@@ -28,7 +28,6 @@ Rows = tuple[FeatureRows, NDArray[np.float64] | None]
 _ITEM_SLOT = np.uint64(2**40)
 _SLOT = np.uint64(2**41)
 _BLOCK = 1 << 12
-"""People whose keys are made at a time: most of them are of no target, and are not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +142,8 @@ class Matcher(ABC):
         targets = self.target_keys(taken(target, attacked), _all_codes(target), population)
         numbers, codes = KeyNumbers(targets), _all_codes(train)
         largest, rows, terms = self.largest_weight, [], []
-        for people in np.array_split(np.arange(train.users), train.users // _BLOCK + 1):
-            block = self.user_keys(train.take(people), codes, population)
+        for some in in_blocks(train, _BLOCK):  # most of their keys are of no target, and are not kept
+            block = self.user_keys(some, codes, population)
             largest = max(largest, float(np.abs(block.weights).max(initial=0.0)))
             rows.append(numbers.rows(block))
             terms += [] if block.term is None else [block.term]

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropie.data.split import first_events, halves_of
-from entropie.data.traces import Traces
+from entropie.data.split import halves_of
+from entropie.data.traces import Traces, dense
 from entropie.engine.spark.boxes import LARGEST_BOX, Box, opened
-from entropie.plan.attacks import Training
+from entropie.plan.attacks import Training, trained_on
 from entropie.request import SplitRule
 
 
@@ -77,13 +77,6 @@ class People(NamedTuple):
         return self.take(kept), train.take(kept), target.take(kept)
 
 
-def trained_on(train: Traces, target: Traces, training: Training) -> Traces:
-    """What is learned from, of some people's halves."""
-    if training is None:
-        return train
-    return target if training == "target" else first_events(train, training)
-
-
 def grouped(keys: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Every key that occurs, rising, with the places where it does."""
     order = np.argsort(keys, kind="stable")
@@ -97,12 +90,6 @@ def added(tables: Iterable[tuple[NDArray[np.int64], ...]]) -> tuple[Any, ...]:
     keys, *columns = (np.concatenate(column) for column in zip(*tables, strict=True))
     distinct, place = np.unique(keys, return_inverse=True)
     return distinct, *(np.bincount(place, column, distinct.size).astype(np.int64) for column in columns)
-
-
-def dense(traces: Traces) -> tuple[Traces, NDArray[np.uint32]]:
-    """Number the items that occur, in their order; returns the codes behind the numbers."""
-    codes, local = np.unique(traces.items, return_inverse=True)
-    return Traces(traces.offsets, local.astype(np.uint32), codes.size, traces.times), codes
 
 
 def split_people(batches: Iterable[pa.RecordBatch], rule: SplitRule) -> Iterator[tuple[People, Traces, Traces]]:

@@ -12,8 +12,8 @@ import pyarrow as pa
 from entropie.attack.chance import dealt_people
 from entropie.attack.features import item_rows
 from entropie.attack.identifying import IdentifyingItems, ItemSummary, item_parts, summary_of
-from entropie.data.traces import Traces
-from entropie.engine.spark.blocks import added, dense, grouped, split_people
+from entropie.data.traces import Traces, dense
+from entropie.engine.spark.blocks import added, grouped, split_people
 from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.statistics import Facts
 from entropie.plan.attacks import Histogram

@@ -12,20 +12,19 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import item_counts
 from entropie.attack.matchers import Pass, Population, Trained, matcher
+from entropie.data.traces import dense
 from entropie.engine.spark.blocks import (
     Block,
     People,
     added,
-    dense,
     grouped,
     opened_block,
     people_boxes,
     split_people,
-    trained_on,
 )
 from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.plans import Kept
-from entropie.plan.attacks import Histogram, Training
+from entropie.plan.attacks import Histogram, Training, trained_on
 from entropie.plan.grid import Bins
 from entropie.plan.plan import Counts, Plan
 from entropie.request import SplitRule
