@@ -291,7 +291,7 @@ def test_the_design_endpoint_is_the_packages_calibration():
         {"items": "-3"},
         {"error": "2"},
         {"certainty": "<b>"},
-        {"reports": "101"},
+        {"reports": "31"},
         {"people": "9" * 400},
     ],
 )

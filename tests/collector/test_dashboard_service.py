@@ -67,6 +67,12 @@ def test_a_cookie_that_no_script_and_no_other_site_gets(service):
     assert {"HttpOnly", "SameSite=strict"} <= {part.strip() for part in headers["set-cookie"].split(";")}
 
 
+def test_alerts_are_forgotten_when_somebody_has_seen_them(service):
+    path = f"/v1/collections/{DRINKS.id}/alerts/seen"
+    assert service.admin("POST", path) == (200, {"id": DRINKS.id, "seen": True})
+    assert asked(service.admin_port, "POST", path, b"", {})[0] == 401
+
+
 def test_reports_are_seen_as_they_arrive(service, browser):
     from playwright.sync_api import expect
 

@@ -70,11 +70,16 @@ def _reached(named: int, entries: int, allowed: float, dependence: int) -> Reach
 
 
 def _data(people: int, reports: int, domain_size: int) -> Codes:
-    """Item codes of each person, as different as can be: their number's digits to the base k, spread over the items."""
-    numbers, columns = np.arange(people, dtype=np.uint64), []
-    for _ in range(reports):
-        numbers, digit = np.divmod(numbers, np.uint64(domain_size))
-        columns.append(digit)
+    """Item codes of each person, as different as can be: all different in every report where there are enough items.
+
+    Else person i has i mod k first and i + floor(i/k^s) mod k in report s, so that no two have the same twice.
+    """
+    numbers = np.arange(people, dtype=np.uint64)
+    columns = [numbers % np.uint64(domain_size)]
+    rest = numbers
+    for _ in range(1, reports):
+        rest = rest // np.uint64(domain_size)
+        columns.append((numbers + rest) % np.uint64(domain_size))
     return np.stack(columns, axis=1)
 
 
