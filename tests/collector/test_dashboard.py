@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import threading
 import urllib.parse
 import urllib.request
@@ -320,6 +321,16 @@ def test_a_limit_that_cannot_be_met_is_said():
 @pytest.mark.parametrize("path", ["/collections/" + "0" * 64, "/static/../site.py", "/static/", "/x", "/collections/"])
 def test_what_is_not_here(path, plain):
     assert site.answer(Held({plain.asked.id: plain}), path, {}).status == 404
+
+
+def test_hours_without_reports_leave_a_gap():
+    from entropie.collector.dashboard.drawn import volume
+    from entropie.collector.status import Volume
+
+    hours = [Volume(f"2026-11-{day}T{hour:02}Z", 10, 0, 0) for day, hour in ((17, 22), (17, 23), (18, 1), (18, 20))]
+    places = [float(text) for text in re.findall(r'<rect x="([\d.]+)"', str(volume(hours)))]
+    np.testing.assert_allclose(np.diff(places), [28, 56, 532])  # 672 wide, 24 hours: 28 an hour
+    assert places[-1] == 672 - 28
 
 
 def test_a_collection_before_its_first_report_and_one_of_codes():
