@@ -1,4 +1,4 @@
-"""Load on a service, from this process, on loopback: connections that ask as soon as they are answered, or at a rate."""
+"""Load on a service, from this process, on loopback: connections that ask as soon as they are answered."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropie.collector.document import Collection
 from entropie.collector.wire import MEDIA_TYPE, RECORD_BYTES
+
+Cells = NDArray[np.uint64] | None
 
 
 @dataclass
@@ -67,11 +70,7 @@ class _Link(asyncio.Protocol):
         found.statuses[status] += 1
         if status == 200:
             found.accepted += int(body.split(b":", 1)[1].split(b",", 1)[0])
-        pause = self._asking.pause
-        if pause:
-            asyncio.get_running_loop().call_later(pause, self.ask)
-        else:
-            self.ask()
+        self.ask()
 
     def connection_lost(self, problem: Exception | None) -> None:
         if problem is not None or not self._asking.over():
@@ -82,20 +81,24 @@ class _Link(asyncio.Protocol):
 
 
 class _Asking:
-    def __init__(self, collection: Collection, records: int, seconds: float, most: int, pause: float) -> None:
+    def __init__(self, collection: Collection, records: int, seconds: float, most: int, given: Cells) -> None:
         size = RECORD_BYTES * records
         self._head = (
             f"POST /v1/collections/{collection.id}/reports HTTP/1.1\r\nHost: 127.0.0.1\r\n"
             f"Content-Type: {MEDIA_TYPE}\r\nContent-Length: {size}\r\n\r\n"
         ).encode()
         self._records, self._cells, self._left = records, collection.cells, most
+        self._given = given
         self._rng = np.random.default_rng(1)
         self._until = time.perf_counter() + seconds
-        self.load, self.links, self.pause, self.done = Load(), 0, pause, asyncio.Event()
+        self.load, self.links, self.done = Load(), 0, asyncio.Event()
 
     def request(self) -> bytes:
         self._left -= 1
-        cells = self._rng.integers(0, self._cells, self._records).tolist()
+        if self._given is None:
+            cells = self._rng.integers(0, self._cells, self._records).tolist()
+        else:
+            cells = self._given[self._left * self._records : (self._left + 1) * self._records].tolist()
         noise = os.urandom(16 * self._records)
         return self._head + b"".join(
             noise[16 * place : 16 * place + 16] + cell.to_bytes(8, "big") for place, cell in enumerate(cells)
@@ -113,12 +116,13 @@ def loaded(
     seconds: float,
     records: int = 1,
     most: int = 10**7,
-    pause: float = 0.0,
+    cells: Cells = None,
 ) -> Load:
-    """Ask over so many connections for so long, or until so many requests were sent."""
+    """Ask over so many connections for so long, or until so many requests were sent; with these cells, each once."""
+    most = most if cells is None else len(cells) // records
 
     async def run() -> Load:
-        asking = _Asking(collection, records, seconds, most, pause)
+        asking = _Asking(collection, records, seconds, most, cells)
         begun = time.perf_counter()
         loop = asyncio.get_running_loop()
         for _ in range(links):

@@ -312,7 +312,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, rng):
         later = [body_of(rng.integers(0, 5, 100), rng) for _ in range(3)]
         for body in later:
             status, answer = service.send(DRINKS, body)
-            assert (status, "is full" in answer["error"]) == (507, True)
+            assert (status, "disk is full" in answer["error"]) == (507, True)
+            assert str(tmp_path) not in answer["error"]
         assert service.ask("GET", "/healthz")[0] == 507
         assert service.send(DRINKS, before)[0] in (200, 507)
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, limit)
