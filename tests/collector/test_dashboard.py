@@ -22,9 +22,9 @@ from entropie.collector.alerts import judge
 from entropie.collector.dashboard import pages, site
 from entropie.collector.document import Limits
 from entropie.collector.regression import attacked
-from entropie.collector.status import Status, status
+from entropie.collector.status import ItemEstimate, Status, status
 from entropie.collector.store import Hour
-from entropie.errors import printable
+from entropie.errors import InvalidInput, printable
 from entropie.words import percent
 
 HOSTILE = (
@@ -65,6 +65,11 @@ class Held:
 
     def status(self, collection: str) -> Status | None:
         return self.shown.get(collection)
+
+    def named(self, collection: str, name: str) -> ItemEstimate | None:
+        if name == "not listed":
+            raise InvalidInput("The name is not among the items of the collection; send one that is listed.")
+        return ItemEstimate(7, name, 0.125, 0.1, 0.15, stands_out=True)
 
 
 @dataclass
@@ -233,6 +238,23 @@ def test_the_page_keeps_up_and_says_when_it_does_not(opened, plain):
     page.clock.fast_forward(11_000)
     wait_for(page, "#live", "these numbers are old")
     assert title.text_content().startswith("2,000")
+
+
+def test_a_name_is_looked_up_literally(opened):
+    one = watched(places(), reports=500)
+    shown = opened(Held({one.asked.id: one}), at(one), width=390)
+    field, found = shown.page.get_by_role("textbox", name="Name"), shown.page.locator("#found")
+    field.fill("</p><script>alert(1)</script>")
+    field.press("Enter")
+    assert found.text_content().replace("\N{NO-BREAK SPACE}", " ") == (
+        "</p><script>alert(1)</script>: 12 % (95 % interval 10 to 15 %); it stands out from noise."
+    )
+    assert violations(shown.page) == []
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == 390
+    shown.page.get_by_role("textbox", name="Name").fill("not listed")
+    shown.page.get_by_role("button", name="Look up").click()
+    assert found.text_content().startswith("The name is not among the items")
+    assert (shown.dialogs, shown.complaints) == ([], [])
 
 
 def test_keyboard_reaches_everything(opened, plain):
