@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from entropie import schemas
 from entropie.collector.document import read
 from entropie.collector.sqlite_store import SqliteStore
 from entropie.collector.store import Batch
@@ -96,6 +98,20 @@ def test_bad_input_is_one_sentence(entropie, more, said):
     assert ran.err.strip().count("\n") == 0
     assert said in ran.err
     assert not Path("c.json").exists()
+
+
+def test_documents_keep_to_their_schemas(entropie):
+    told = entropie(*NEW, "--items", "items.txt", "--json").out
+    stored("one.store", Path("c.json").read_bytes(), (1, 0))
+    for name, document in (
+        ("collect", told),
+        ("collection", Path("c.json").read_text()),
+        ("merge", entropie("collect", "merge", "one.store", "--out", "all.store", "--json").out),
+        ("doctor", entropie("doctor", "all.store", "--json").out),
+    ):
+        check = Draft202012Validator(schemas.schema(name))
+        check.validate(json.loads(document))
+        assert list(check.iter_errors({**json.loads(document), "more": 1})), name
 
 
 def test_stores_add_up_in_any_order(entropie):

@@ -278,6 +278,24 @@ def test_the_simulated_attack_notices_devices_that_tell_more_truth(monkeypatch):
     )
 
 
+@pytest.mark.parametrize(("people", "reports", "size"), [(5, 1, 9), (9, 4, 9), (200, 3, 30), (50, 6, 2), (300, 2, 20)])
+def test_the_data_attacked_differ_as_much_as_they_can(people, reports, size):
+    data = _data(people, reports, size)
+    assert data.shape == (people, reports)
+    assert int(data.max()) < size
+    assert len(np.unique(data, axis=0)) == min(people, size**reports)
+    for column in data.T:
+        assert len(np.unique(column)) == min(people, size)
+
+
+def test_who_holds_all_reports_does_no_worse():
+    """Over 4,000 names each, to 4 standard errors."""
+    for collection in (drinks(), places(), fixed(drinks(people=1000, items=300, epsilon=3), reports_per_person="3")):
+        found = attacked(collection, np.random.default_rng(1))
+        share, entries = found.alone.share, found.people * found.trials
+        assert found.all_reports.share > share - 4 * math.sqrt(share / entries)
+
+
 def test_names_from_all_reports_vary_no_more_than_is_allowed_for():
     for collection in (drinks(), places(), drinks(people=100, epsilon=5, items=500)):
         rng, people = np.random.default_rng(2), 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import threading
 import urllib.parse
 import urllib.request
@@ -21,9 +22,9 @@ from entropie.collector.alerts import judge
 from entropie.collector.dashboard import pages, site
 from entropie.collector.document import Limits
 from entropie.collector.regression import attacked
-from entropie.collector.status import Status, status
+from entropie.collector.status import ItemEstimate, Status, status
 from entropie.collector.store import Hour
-from entropie.errors import printable
+from entropie.errors import InvalidInput, printable
 from entropie.words import percent
 
 HOSTILE = (
@@ -64,6 +65,11 @@ class Held:
 
     def status(self, collection: str) -> Status | None:
         return self.shown.get(collection)
+
+    def named(self, collection: str, name: str) -> ItemEstimate | None:
+        if name == "not listed":
+            raise InvalidInput("The name is not among the items of the collection; send one that is listed.")
+        return ItemEstimate(7, name, 0.125, 0.1, 0.15, stands_out=True)
 
 
 @dataclass
@@ -234,6 +240,23 @@ def test_the_page_keeps_up_and_says_when_it_does_not(opened, plain):
     assert title.text_content().startswith("2,000")
 
 
+def test_a_name_is_looked_up_literally(opened):
+    one = watched(places(), reports=500)
+    shown = opened(Held({one.asked.id: one}), at(one), width=390)
+    field, found = shown.page.get_by_role("textbox", name="Name"), shown.page.locator("#found")
+    field.fill("</p><script>alert(1)</script>")
+    field.press("Enter")
+    assert found.text_content().replace("\N{NO-BREAK SPACE}", " ") == (
+        "</p><script>alert(1)</script>: 12 % (95 % interval 10 to 15 %); it stands out from noise."
+    )
+    assert violations(shown.page) == []
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == 390
+    shown.page.get_by_role("textbox", name="Name").fill("not listed")
+    shown.page.get_by_role("button", name="Look up").click()
+    assert found.text_content().startswith("The name is not among the items")
+    assert (shown.dialogs, shown.complaints) == ([], [])
+
+
 def test_keyboard_reaches_everything(opened, plain):
     page = opened(Held({plain.asked.id: plain}), at(plain)).page
     reached = []
@@ -291,7 +314,7 @@ def test_the_design_endpoint_is_the_packages_calibration():
         {"items": "-3"},
         {"error": "2"},
         {"certainty": "<b>"},
-        {"reports": "101"},
+        {"reports": "31"},
         {"people": "9" * 400},
     ],
 )
@@ -320,6 +343,16 @@ def test_a_limit_that_cannot_be_met_is_said():
 @pytest.mark.parametrize("path", ["/collections/" + "0" * 64, "/static/../site.py", "/static/", "/x", "/collections/"])
 def test_what_is_not_here(path, plain):
     assert site.answer(Held({plain.asked.id: plain}), path, {}).status == 404
+
+
+def test_hours_without_reports_leave_a_gap():
+    from entropie.collector.dashboard.drawn import volume
+    from entropie.collector.status import Volume
+
+    hours = [Volume(f"2026-11-{day}T{hour:02}Z", 10, 0, 0) for day, hour in ((17, 22), (17, 23), (18, 1), (18, 20))]
+    places = [float(text) for text in re.findall(r'<rect x="([\d.]+)"', str(volume(hours)))]
+    np.testing.assert_allclose(np.diff(places), [28, 56, 532])  # 672 wide, 24 hours: 28 an hour
+    assert places[-1] == 672 - 28
 
 
 def test_a_collection_before_its_first_report_and_one_of_codes():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import resource
@@ -18,6 +19,7 @@ import collector_made as made
 import numpy as np
 import psycopg
 import pytest
+from collector_load import loaded
 from collector_running import RUN, Running, asked, body_of, running, started, written
 from facts_made import honest_cells
 
@@ -118,6 +120,44 @@ def test_a_body_in_pieces_is_bounded(service):
         assert b"413" in link.recv(100)
 
 
+def test_answers_on_one_connection_do_not_wait_for_each_other(service):
+    """Each is two writes; where the second waits for the first to be acknowledged, it takes 40 ms."""
+    link = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+    taken = []
+    for _ in range(30):
+        begun = time.perf_counter()
+        link.request("GET", "/healthz")
+        assert link.getresponse().read() == b'{"status":"ok"}'
+        taken.append(time.perf_counter() - begun)
+    link.close()
+    assert sorted(taken)[15] < 0.03
+
+
+def test_a_refused_body_leaves_its_connection_in_step(service, rng):
+    """What follows a body that was not read is not taken for a request."""
+    path = f"/v1/collections/{PLACES.id}/reports"
+    for body, kind, status in ((bytes(MOST_BODY_BYTES + 24), MEDIA_TYPE, 413), (bytes(5000), "text/plain", 415)):
+        link = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+        smuggled = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+        link.request("POST", path, body[: -len(smuggled)] + smuggled, {"Content-Type": kind})
+        answer = link.getresponse()
+        assert (answer.status, b"status" in answer.read()) == (status, False)
+        link.request("POST", path, body_of([1], rng), {"Content-Type": MEDIA_TYPE})
+        assert json.loads(link.getresponse().read())["accepted"] == 1
+        link.close()
+
+
+def test_load_gets_no_errors_and_every_report_is_counted(tmp_path):
+    with running(tmp_path / "store", "--collection", written(DRINKS, tmp_path)) as service:
+        found = loaded(service.port, DRINKS, links=32, seconds=60.0, most=1_500)
+        many = loaded(service.port, DRINKS, links=200, seconds=60.0, most=400, records=30)
+        _, export = service.admin("GET", f"/v1/collections/{DRINKS.id}/export")
+        assert service.end() == (0, "")
+    assert (found.statuses, found.broken, many.broken) == ({200: 1_500}, 0, 0)
+    assert set(many.statuses) <= {200, 429, 503}
+    assert export["reports"] == found.accepted + many.accepted
+
+
 def test_what_is_closed_or_not_open_takes_nothing(service, rng):
     for days in ({"opens": "2119-01-01"}, {"closes": "2020-02-01"}):
         assert service.send(fresh(service, **days), body_of([1], rng))[0] == 410
@@ -172,6 +212,9 @@ def test_nothing_about_senders_is_kept_or_said(tmp_path, rng):
         assert service.ask("POST", path, body, **{"Content-Type": MEDIA_TYPE, **told})[0] == 200
         service.ask("POST", path, b"bad", **told)
         service.ask("GET", "/MARKED", **told)
+        with socket.create_connection(("127.0.0.1", service.port)) as link:
+            link.sendall(b"MARKED nonsense\r\n\r\n")
+            assert link.recv(100).startswith(b"HTTP/1.1 400")
         token = service.token.encode()
         code, said = service.end()
     assert (code, said) == (0, "")
@@ -269,7 +312,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, rng):
         later = [body_of(rng.integers(0, 5, 100), rng) for _ in range(3)]
         for body in later:
             status, answer = service.send(DRINKS, body)
-            assert (status, "is full" in answer["error"]) == (507, True)
+            assert (status, "disk is full" in answer["error"]) == (507, True)
+            assert str(tmp_path) not in answer["error"]
         assert service.ask("GET", "/healthz")[0] == 507
         assert service.send(DRINKS, before)[0] in (200, 507)
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, limit)

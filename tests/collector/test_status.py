@@ -10,11 +10,12 @@ import pytest
 from collector_made import drinks, fixed, places
 from facts_made import facts_of, honest, honest_cells
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from entropie.collector.document import Limits
 from entropie.collector.facts import observed
 from entropie.collector.sqlite_store import SqliteStore
-from entropie.collector.status import SHOWN_ITEMS, status
+from entropie.collector.status import SHOWN_ITEMS, named, status
 from entropie.collector.store import Batch, Hour
 from entropie.schemas import schema
 
@@ -108,6 +109,27 @@ def test_fake_reports_move_an_estimate_by_the_published_bound_and_no_more(collec
     assert abs(moved).max() <= bound
     assert moved[item] > 0.6 * bound
     assert status(after).influence.one_percent_of_reports == pytest.approx(collection.influence(100, 10_000))
+
+
+@pytest.mark.parametrize("collection", [drinks(items=20), places(pool=256)], ids=["rr", "glh"])
+def test_a_name_that_is_looked_up_has_the_estimate_of_its_code(collection):
+    facts = honest(collection, 2000)
+    whole = {one.code: one for one in status(facts).estimates.shown}
+    names = ["drink 3", "drink 19", "drink 0"] if collection.items else ["tea", "Zürich", "<b>"]
+    for name, one in zip(names, named(facts, names), strict=True):
+        assert one == replace(whole[collection.code_of(name)], name=name)
+
+
+def test_names_are_looked_up_where_there_are_too_many_items_to_show():
+    collection = places(size=10**9, hash_size=32, epsilon=4.0, pool=4096)
+    code = collection.code_of("tea")
+    facts = facts_of(collection, honest_cells(collection, np.full(3000, code, np.uint64), np.random.default_rng(2)))
+    assert status(facts).estimates.missing == "There are too many items to estimate all of them live; look up names."
+    tea, other = named(facts, ["tea", "coffee"])
+    assert tea.stands_out
+    assert tea.low <= 1.0 <= tea.high
+    assert not other.stands_out
+    assert named(honest(drinks(), 0), ["drink 1"]) == ()
 
 
 def test_facts_come_from_a_store(tmp_path):

@@ -247,6 +247,7 @@ def test_another_database_is_not_touched(path):
     connection.close()
     with pytest.raises(InvalidInput, match="no store of a collector"):
         SqliteStore(path)
+    assert [file.name for file in path.parent.iterdir()] == ["store"]
 
 
 def test_a_store_is_backed_up_before_its_version_changes(path, monkeypatch):

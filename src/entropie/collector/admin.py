@@ -109,6 +109,11 @@ def admin(service: Service, openapi: bytes, more: list[BaseRoute]) -> Starlette:
         found = await service.apart(service.status, await find(request))
         return _json({"alerts": found.to_json()["alerts"]})
 
+    async def seen(request: Request) -> Response:
+        known = await find(request)
+        await service.apart(service.watch.seen, known.held)
+        return _json({"id": known.held.id, "seen": True})
+
     async def export(request: Request) -> Response:
         return _json(await service.apart(_exported, service.store, await find(request)))
 
@@ -130,6 +135,7 @@ def admin(service: Service, openapi: bytes, more: list[BaseRoute]) -> Starlette:
         Route(f"{one}/estimates", estimates),
         Route(f"{one}/risk", risk),
         Route(f"{one}/alerts", raised),
+        Route(f"{one}/alerts/seen", seen, methods=["POST"]),
         Route(f"{one}/export", export),
         *more,
     ]

@@ -75,10 +75,18 @@ class Facts:
     @cached_property
     def supports(self) -> NDArray[np.int64]:
         """Reports that support each item."""
+        return self._supports(None)
+
+    def _supports(self, items: NDArray[np.uint64] | None) -> NDArray[np.int64]:
+        """The same for these codes, in rising order; for all where they are None."""
         collection, device = self.collection, self.collection.device
-        found = np.zeros(device.domain_size, np.int64)
+        found = np.zeros(device.domain_size if items is None else len(items), np.int64)
         if not isinstance(device, LocalHashing):
-            found[self.cells] = self.counts
+            if items is None:
+                found[self.cells] = self.counts
+            else:
+                _, here, there = np.intersect1d(items.astype(np.int64), self.cells, return_indices=True)
+                found[here] = self.counts[there]
             return found
         function, value = np.divmod(self.cells, device.hash_size)
         pool = _pool(collection.seed_bytes, collection.functions, device.prime)
@@ -87,9 +95,14 @@ class Facts:
             chosen = (self.counts >> bit) & 1 == 1
             numbers = [column[function[chosen]] for column in pool]
             reports = (numbers[0], numbers[1], value[chosen].astype(np.uint64))
-            part = hashed_supports(reports, device.prime, device.hash_size, device.domain_size, None)
+            part = hashed_supports(reports, device.prime, device.hash_size, device.domain_size, items)
             found += part.astype(np.int64) << bit
         return found
+
+    def estimates_of(self, codes: set[int]) -> Estimates:
+        """Estimates of these codes alone, in rising order."""
+        items, device = np.array(sorted(codes), np.uint64), self.collection.device
+        return Estimates(self._supports(items), self.total, device.rates, device.domain_size, items)
 
     @cached_property
     def estimates(self) -> Estimates:

@@ -58,6 +58,7 @@ def listener(app: object) -> Listener:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="error",  # whoever sends nonsense must not fill the log
             access_log=False,
             proxy_headers=False,
             server_header=False,

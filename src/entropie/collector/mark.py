@@ -57,8 +57,9 @@ class Mark:
     """The mark of a store that this process alone writes."""
 
     def __init__(self, store: Path) -> None:
+        self._path = mark_of(store)
         try:
-            self._file = os.open(mark_of(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             os.fchmod(self._file, 0o600)
         except OSError as problem:
             why = problem.strerror or type(problem).__name__
@@ -82,7 +83,10 @@ class Mark:
                 os.fsync(self._file)
 
     def end(self) -> None:
-        """Let go of the lock."""
+        """Let go of the lock; a mark that says nothing goes too."""
+        with contextlib.suppress(OSError):
+            if os.fstat(self._file).st_size == 0:
+                self._path.unlink()
         os.close(self._file)
 
 

@@ -97,6 +97,7 @@ def admin_document() -> bytes:
         },
     }
     close = _get("close", "Take no more reports; drop nonces and their key.", _object(id={"type": "string"}, closed={}))
+    seen = _get("seen", "Forget the alerts; those whose cause is still there come again.", _object(id={}, seen={}))
     one = "/v1/collections/{id}"
     metrics = {
         "operationId": "metrics",
@@ -109,6 +110,7 @@ def admin_document() -> bytes:
     paths = {
         "/v1/collections": {"get": listed, "post": create},
         f"{one}/close": {"post": close},
+        f"{one}/alerts/seen": {"post": seen},
         "/metrics": {"get": metrics},
     }
     for name, summary in (

@@ -12,9 +12,10 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import psycopg
 
 from entropie.collector import document
 from entropie.collector.store import (
@@ -32,10 +33,7 @@ from entropie.collector.store import (
 )
 from entropie.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from psycopg import Connection
-
-    Link = Connection[Any]
+Link = psycopg.Connection[Any]
 
 VERSION = 1
 _SCHEMA = """
@@ -74,8 +72,6 @@ class PostgresStore:
             raise InvalidInput(" ".join(found))
 
     def _connected(self) -> Link:
-        import psycopg
-
         return psycopg.connect(
             self._url,
             autocommit=True,
@@ -86,8 +82,6 @@ class PostgresStore:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[Link]:
         """One transaction, on the disk when the block ends; undone where anything fails."""
-        import psycopg
-
         with self._lock:
             try:
                 if self._own is None or self._own.closed:
@@ -100,8 +94,6 @@ class PostgresStore:
     @contextlib.contextmanager
     def _read(self) -> Iterator[Link]:
         """One state of the store, whatever is counted meanwhile."""
-        import psycopg
-
         try:
             with contextlib.closing(self._connected()) as connection, connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

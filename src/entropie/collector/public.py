@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from entropie.collector.ingest import Catalogue, Ingest, Known, Overloaded
-from entropie.collector.store import Added, Batch, StoreBusy, StoreFull, hashed
+from entropie.collector.ingest import Catalogue, Ingest, Known
+from entropie.collector.store import Added, Batch, StoreFull, hashed
 from entropie.collector.wire import MEDIA_TYPE, MOST_BODY_BYTES, MOST_RECORDS, decode
 from entropie.errors import EntropieError, InvalidInput
 
@@ -35,7 +35,8 @@ PREFLIGHT = [
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 ]
-_REASONS = {StoreFull: 507, StoreBusy: 503, Overloaded: 503}
+_FULL = (507, "The collector's disk is full; nothing was counted, send the same bytes again later.")
+_BUSY = (503, "The collector cannot write just now; nothing was counted, send the same bytes again.")
 
 
 class Refusal(Exception):
@@ -63,7 +64,7 @@ class Public:
         except Refusal as refusal:
             status, headers, body = refused(refusal.status, str(refusal), *refusal.headers)
         except EntropieError as problem:
-            status, headers, body = refused(_REASONS.get(type(problem), 503), str(problem))
+            status, headers, body = refused(*(_FULL if isinstance(problem, StoreFull) else _BUSY))  # names no file
         self.answers[status] += 1
         headers = [*headers, _ANY_PAGE, (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": headers})

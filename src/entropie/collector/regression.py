@@ -2,8 +2,8 @@
 
 People who do not exist hold data that differ as much as the items allow, the worst case; devices answer as the document
 says, hash pool included. The attacker knows all data and names who sent what: once from one person's reports alone,
-once from everybody's, where each person is named once. Both shares must stay below the guarantee; `chance` is how often
-an attacker at the guaranteed share would be as lucky.
+once from everybody's, where among equal fits somebody is named who was not yet. Both shares must stay below the
+guarantee; `chance` is how often an attacker at the guaranteed share would be as lucky.
 """
 
 from __future__ import annotations
@@ -70,11 +70,16 @@ def _reached(named: int, entries: int, allowed: float, dependence: int) -> Reach
 
 
 def _data(people: int, reports: int, domain_size: int) -> Codes:
-    """Item codes of each person, as different as can be: their number's digits to the base k, spread over the items."""
-    numbers, columns = np.arange(people, dtype=np.uint64), []
-    for _ in range(reports):
-        numbers, digit = np.divmod(numbers, np.uint64(domain_size))
-        columns.append(digit)
+    """Item codes of each person, as different as can be: all different in every report where there are enough items.
+
+    Else person i has i mod k first and i + floor(i/k^s) mod k in report s, so that no two have the same twice.
+    """
+    numbers = np.arange(people, dtype=np.uint64)
+    columns = [numbers % np.uint64(domain_size)]
+    rest = numbers
+    for _ in range(1, reports):
+        rest = rest // np.uint64(domain_size)
+        columns.append((numbers + rest) % np.uint64(domain_size))
     return np.stack(columns, axis=1)
 
 
@@ -104,14 +109,17 @@ def _named_alone(scores: NDArray[np.int64], rng: np.random.Generator) -> int:
 
 
 def _named_together(scores: NDArray[np.int64], rng: np.random.Generator) -> int:
-    """The same where each person is named once: the best fits first, those with the fewest rivals before others."""
+    """The same with an eye on all reports: among equal fits, somebody who was not named yet.
+
+    Those that fit best and have the fewest rivals are named first.
+    """
     people = len(scores)
     best = scores.max(axis=1)
     rivals = (scores == best[:, None]).sum(axis=1)
     order = np.lexsort((rng.random(people), rivals, -best))
     free, right = np.ones(people, bool), 0
     for row in order.tolist():
-        chosen = int(np.argmax(np.where(free, scores[row] + rng.random(people), -1.0)))
+        chosen = int(np.argmax(scores[row] + 0.5 * free + 0.4 * rng.random(people)))
         free[chosen] = False
         right += chosen == row
     return right

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from entropie.collector.alerts import Alert, hour_text
 from entropie.collector.document import Collection
 from entropie.collector.facts import Facts, pool_deviation, shifted_rates
 from entropie.collector.regression import Attacked
 from entropie.document.base import AtLeastOne, Count, Part, Sha256, Share, Unlimited
+from entropie.estimation.estimates import Estimates
 from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import detectable_share, significant_count
 
@@ -210,37 +212,61 @@ def _limits(collection: Collection) -> Limited:
     return Limited(error, list_error, int(limits.list_size), certainty)
 
 
+def named(facts: Facts, names: Sequence[str]) -> tuple[ItemEstimate, ...]:
+    """Estimates of these names, also where there are too many items to estimate them all; none without reports."""
+    if facts.total == 0 or facts.collection.device.rates.gain <= 0.0:
+        return ()
+    codes = {name: facts.collection.code_of(name) for name in names}
+    found = facts.estimates_of(set(codes.values()))
+    rows, sorted_codes = _Rows.of(facts, found), sorted(set(codes.values()))
+    return tuple(rows.at(sorted_codes.index(code), code, name) for name, code in codes.items())
+
+
+class _Rows(NamedTuple):
+    """Estimates as they are shown: the pool of hash functions is allowed for in interval and significance."""
+
+    shares: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    sure: NDArray[np.bool_]
+    detectable: float
+
+    @classmethod
+    def of(cls, facts: Facts, found: Estimates) -> _Rows:
+        shares, (low, high) = found.probabilities, found.intervals(INTERVAL)
+        # the pool moves an estimate by a fixed amount, however many reports there are
+        pool = NormalDist().inv_cdf(0.5 + INTERVAL / 2.0) * pool_deviation(facts.collection)
+        size = found.domain_size
+        rates = shifted_rates(facts.collection, SIGNIFICANCE / 2.0 / size, +1)
+        level = SIGNIFICANCE if rates.nu == found.rates.nu else SIGNIFICANCE / 2.0
+        raised = (rates.nu - found.rates.nu) / found.rates.gain
+        return cls(
+            shares,
+            np.clip(shares - np.hypot(shares - low, pool), 0.0, 1.0),
+            np.clip(shares + np.hypot(high - shares, pool), 0.0, 1.0),
+            found.counts >= significant_count(rates, found.reports, size, level),
+            detectable_share(rates, found.reports, size, level) + raised,
+        )
+
+    def at(self, place: int, code: int, name: str | None) -> ItemEstimate:
+        return ItemEstimate(
+            code,
+            name,
+            float(self.shares[place]),
+            float(self.low[place]),
+            float(self.high[place]),
+            bool(self.sure[place]),
+        )
+
+
 def _estimated(facts: Facts) -> LiveEstimates:
     missing = _missing(facts)
     if missing is not None:
         return LiveEstimates((), 0, float("inf"), missing)
     found, names = facts.estimates, facts.collection.items
-    shares, (low, high) = found.probabilities, found.intervals(INTERVAL)
-    # the pool moves an estimate by a fixed amount, however many reports there are
-    pool = NormalDist().inv_cdf(0.5 + INTERVAL / 2.0) * pool_deviation(facts.collection)
-    low = np.clip(shares - np.hypot(shares - low, pool), 0.0, 1.0)
-    high = np.clip(shares + np.hypot(high - shares, pool), 0.0, 1.0)
-    size = facts.collection.device.domain_size
-    rates = shifted_rates(facts.collection, SIGNIFICANCE / 2.0 / size, +1)
-    level = SIGNIFICANCE if rates.nu == found.rates.nu else SIGNIFICANCE / 2.0
-    sure = found.counts >= significant_count(rates, found.reports, size, level)
-    raised = (rates.nu - found.rates.nu) / found.rates.gain
-    return LiveEstimates(
-        tuple(
-            ItemEstimate(
-                code,
-                None if names is None else names[code],
-                float(shares[code]),
-                float(low[code]),
-                float(high[code]),
-                bool(sure[code]),
-            )
-            for code in found.top(SHOWN_ITEMS).tolist()
-        ),
-        int(sure.sum()),
-        detectable_share(rates, found.reports, size, level) + raised,
-        None,
-    )
+    rows = _Rows.of(facts, found)
+    shown = (rows.at(code, code, None if names is None else names[code]) for code in found.top(SHOWN_ITEMS).tolist())
+    return LiveEstimates(tuple(shown), int(rows.sure.sum()), rows.detectable, None)
 
 
 def _missing(facts: Facts) -> str | None:
@@ -249,5 +275,5 @@ def _missing(facts: Facts) -> str | None:
     if facts.collection.device.rates.gain <= 0.0:
         return "The mechanism sends pure noise, so nothing can be estimated."
     if not facts.estimable:
-        return "There are too many items to estimate them live; export the counts and estimate them apart."
+        return "There are too many items to estimate all of them live; look up names."
     return None

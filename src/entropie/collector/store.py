@@ -21,14 +21,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.errors import EntropieError
+from entropie.errors import EntropieError, InvalidInput, OutputFailed
 
 KEY_BYTES = 16
 HASH_BYTES = 8
 POSTGRES = ("postgresql://", "postgres://")
 
 
-class StoreFull(EntropieError):
+class StoreFull(OutputFailed):
     """The disk of the store is full; nothing was counted, and what is there is intact."""
 
 
@@ -139,8 +139,12 @@ class Store(Protocol):
 def open_store(where: str) -> Store:
     """Open the store in this file or behind this URL; it is made where there is none, and checked where there is."""
     if where.startswith(POSTGRES):
-        from entropie.collector.postgres_store import PostgresStore
-
+        try:
+            from entropie.collector.postgres_store import PostgresStore
+        except ImportError:
+            raise InvalidInput(
+                "PostgreSQL needs the extra `collector`; run: pip install 'entropie[collector]'"
+            ) from None
         return PostgresStore(where)
     from entropie.collector.sqlite_store import SqliteStore
 

@@ -16,7 +16,7 @@ import numpy as np
 from entropie.collector.alerts import Alert, changes, judge, log_lines
 from entropie.collector.facts import Facts, observed
 from entropie.collector.regression import Attacked, attacked
-from entropie.collector.status import Status, status
+from entropie.collector.status import ItemEstimate, Status, named, status
 from entropie.collector.store import Held, Store
 from entropie.collector.webhook import Webhook
 
@@ -66,6 +66,10 @@ class Watch:
         facts, night = self._facts(held), self._kept_night(held.id)
         outcome = None if night is None else night.outcome
         return status(facts, judge(facts, self._alerts(held), outcome), outcome)
+
+    def named(self, held: Held, name: str) -> ItemEstimate | None:
+        """The estimate of one name; None without reports."""
+        return next(iter(named(self._facts(held), [name])), None)
 
     def seen(self, held: Held) -> None:
         """Forget the alerts of a collection: those whose cause is still there are raised again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 
@@ -43,24 +44,29 @@ def intervals(shown: Sequence[ItemEstimate]) -> list[Markup]:
 
 
 def volume(hours: Sequence[Volume]) -> Markup:
-    """One bar an hour; hours without reports leave a gap only where the store has no row for them."""
+    """One bar an hour, at its place among the hours of a week (or of a day, where there is no more)."""
     if not hours:
         return Markup("")
     most = max(1, *(one.accepted for one in hours))
-    step = _VOLUME_WIDTH / max(24, len(hours))
+    ages = [round((_moment(hours[-1]) - _moment(one)).total_seconds() / 3600) for one in hours]
+    step = _VOLUME_WIDTH / max(24, ages[0] + 1)
     bars = Markup("").join(
         Markup('<rect x="{x}" y="{y}" width="{w}" height="{h}"/>').format(
-            x=round(place * step, 2),
+            x=round(_VOLUME_WIDTH - (age + 1) * step, 2),
             y=round(_VOLUME_HEIGHT * (1 - one.accepted / most), 2),
             w=round(step * 0.8, 2),
             h=round(_VOLUME_HEIGHT * one.accepted / most, 2),
         )
-        for place, one in enumerate(hours)
+        for age, one in zip(ages, hours, strict=True)
     )
     label = f"Reports by hour, at most {count(most)}; the last: {count(hours[-1].accepted)}."
     return Markup('<svg class="volume" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         _VOLUME_WIDTH, _VOLUME_HEIGHT, label, bars
     )
+
+
+def _moment(one: Volume) -> datetime.datetime:
+    return datetime.datetime.strptime(one.hour, "%Y-%m-%dT%HZ")
 
 
 def frontier(points: Sequence[TradeOff], chosen: float) -> Markup:

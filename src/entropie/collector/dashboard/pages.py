@@ -12,7 +12,7 @@ from markupsafe import Markup
 from entropie import words
 from entropie.collector.dashboard import drawn
 from entropie.collector.dashboard.design import CERTAINTIES, ERRORS, ITEMS, PEOPLE, REPORTS, Designed, Wish
-from entropie.collector.status import Status
+from entropie.collector.status import ItemEstimate, Status
 from entropie.errors import printable
 
 _LONGEST_NAME = 80
@@ -29,11 +29,14 @@ def overview(statuses: Sequence[Status]) -> str:
     return _render("overview.html", statuses=statuses)
 
 
-def collection(status: Status) -> str:
-    """One collection, live."""
+def collection(status: Status, asked: str = "", found: ItemEstimate | None = None, reason: str | None = None) -> str:
+    """One collection, live, and the name that was looked up."""
     return _render(
         "collection.html",
         s=status,
+        asked=asked,
+        found=found,
+        reason=reason,
         attackers=_ATTACKERS,
         intervals=drawn.intervals(status.estimates.shown),
         volume=drawn.volume(status.hours),

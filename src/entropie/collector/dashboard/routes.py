@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from entropie.collector.dashboard import site
-from entropie.collector.status import Status
+from entropie.collector.status import ItemEstimate, Status
 from entropie.collector.store import Store
 from entropie.collector.watch import Watch
 
@@ -42,6 +42,11 @@ class Watched:
         """One collection, if it is here."""
         held = self.watch.store.find(collection)
         return None if held is None else self.watch.status(held)
+
+    def named(self, collection: str, name: str) -> ItemEstimate | None:
+        """The estimate of one name, if there is any."""
+        held = self.watch.store.find(collection)
+        return None if held is None else self.watch.named(held, name)
 
 
 def routes(watch: Watch, token_note: str, apart: Apart[site.Answer]) -> list[BaseRoute]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from entropie.collector.dashboard import pages
 from entropie.collector.dashboard.design import Wish, designed
-from entropie.collector.status import Status
+from entropie.collector.status import ItemEstimate, Status
 from entropie.errors import EntropieError
 
 HEADERS = {
@@ -39,6 +39,9 @@ class Site(Protocol):
 
     def status(self, collection: str) -> Status | None:
         """One collection, if it is here."""
+
+    def named(self, collection: str, name: str) -> ItemEstimate | None:
+        """The estimate of one name, if there is any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,20 @@ def answer(site: Site, path: str, query: Mapping[str, str]) -> Answer:
     status = site.status(found["id"]) if found else None
     if found is None or status is None:
         return _page(404, pages.missing())
-    return _json(200, status.to_json()) if found["json"] else _page(200, pages.collection(status))
+    if found["json"]:
+        return _json(200, status.to_json())
+    asked = query.get("name", "").strip()
+    return _page(200, pages.collection(status, *_looked_up(site, status, asked)))
+
+
+def _looked_up(site: Site, status: Status, name: str) -> tuple[str, ItemEstimate | None, str | None]:
+    """A name that was looked up, its estimate, and why there is none."""
+    if not name or status.came.reports == 0:
+        return name, None, None
+    try:
+        return name, site.named(status.asked.id, name), None
+    except EntropieError as problem:
+        return name, None, str(problem)
 
 
 def login(wrong: bool = False) -> Answer:
