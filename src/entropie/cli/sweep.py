@@ -30,6 +30,7 @@ from entropie.words import bits, count, interval, percent, plural
 if TYPE_CHECKING:
     from entropie.mitigate.sweep_result import Sweep, SweepRow
 
+_OTHER_INPUTS = ("lat", "lon", "cells", "stays", "source", "query", "table")
 _SCREEN = 17  # lines of 25 that the foot and the frame of the table leave
 
 
@@ -63,7 +64,9 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 
 @click.command(cls=Command)
 @click.argument("events")
-@options_of(Source, People, without=("grid", "order", "category", "lat", "lon", "cells", "stays"))
+@options_of(
+    Source, People, without=("grid", "order", "category", "lat", "lon", "cells", "stays", "source", "query", "table")
+)
 @options_of(Attackers, only=("targets",))
 @mitigation_options
 @option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")
