@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from entropie.attack.attacker import AttackerRow
 from entropie.attack.scoring import needs_atoms
+from entropie.data.filter import no_history
 from entropie.engine.spark.attackers import attacker_rows, fits_a_task
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
@@ -48,7 +49,7 @@ def assess_on_spark(request: Request) -> Findings:
             people = ingest(session, request)
         try:
             if not people.counted.people:
-                raise nobody_to_attack(people.users)
+                raise nobody_to_attack(people.users, people.events)
             fits = fits_a_task(people, request)
             with shuffling(session, people.partitions):
                 return _assessed(SparkEngine(session, people, replace(request, split=people.rule)), begun, fits)
@@ -124,8 +125,10 @@ class _Blocks:
         return attack_blocks(self.boxes, Job(plan, rule, tuple(specs), known, run.seed, run.replicates), run.progress)
 
 
-def nobody_to_attack(users: int) -> InvalidInput:
+def nobody_to_attack(users: int, events: int) -> InvalidInput:
     """As one machine says it."""
+    if events <= users:
+        return no_history(1)
     return InvalidInput(
         f"None of {users} users has events both to learn from and to attack; two events per user are "
         "needed to split a trace."
