@@ -88,8 +88,11 @@ class Assessment(Findings):
 
 @interruptible
 def assess(
-    events: object,
+    events: object = None,
     *,
+    source: str | None = None,
+    query: str | None = None,
+    table: str | None = None,
     format: Literal["csv", "jsonl", "parquet"] | None = None,
     user: str | None = None,
     item: str | Sequence[str] | None = None,
@@ -160,7 +163,8 @@ def assess(
     """Assess an event table: a path, `-` for standard input, anything with `__arrow_c_stream__` (pandas, Polars,
     DuckDB, PyArrow), or a Spark DataFrame.
 
-    Columns are guessed where not named; `item` may name several, `time_format` says how times are written (day-first,
+    `source` is the URL of a database instead (postgresql://, sqlite:, duckdb:), with a `query` or a `table`. Columns
+    are guessed where not named; `item` may name several, `time_format` says how times are written (day-first,
     month-first, or a pattern of strftime) and `time_zone` whose clock they are of.
     `cells` (h3:9, grid:500m) makes items from the coordinates `lat` and `lon`, and `stays` (200m,20min) visits from raw
     positions. People with fewer than `min_events` events are excluded;
@@ -292,6 +296,7 @@ def _from_spark(request: Request) -> Findings:
     alone = {
         "category": request.source.category,
         "stays": request.source.stays,
+        "source": request.source.source,
         "point_errors": request.attackers.point_errors,
         "known": request.attackers.known is not None,
         "converge": request.attackers.converge,

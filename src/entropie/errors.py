@@ -35,6 +35,7 @@ __all__ = [
     "option",
     "printable",
     "shown",
+    "without_password",
 ]
 
 _Given = ParamSpec("_Given")
@@ -42,6 +43,7 @@ _Found = TypeVar("_Found")
 _INSIDE = re.compile("\x02([^\x02\x03]*)\x03")
 _VALUE = re.compile("\x04([^\x04-\x06]*)\x05([^\x04-\x06]*)\x06")
 _LONGEST_VALUE = 60
+_PASSWORD = re.compile(r"(?<=://)([^\s/?#:@]*):[^\s/?#]*@|\b(password=)[^\s&'\"]*", re.IGNORECASE)
 _SUBJECT = re.compile(r"Parameter `(\w+)`")
 
 
@@ -70,6 +72,15 @@ def printable(text: str) -> str:
     )
 
 
+def without_password(text: str) -> str:
+    """A text in which no address of a database has a password.
+
+    >>> without_password("postgresql://ann:pw@host/db?password=pw&a=1")
+    'postgresql://ann@host/db?password=&a=1'
+    """
+    return _PASSWORD.sub(lambda found: found[2] or f"{found[1]}@", text)
+
+
 class EntropieError(Exception):
     """Root of everything raised on purpose."""
 
@@ -89,7 +100,7 @@ class EntropieError(Exception):
         return printable(_SUBJECT.sub(lambda found: f"Option {spelled(found[1])}", text))
 
     def _said(self, values: bool) -> str:
-        return _VALUE.sub(r"\1" if values else r"\2", super().__str__())
+        return without_password(_VALUE.sub(r"\1" if values else r"\2", super().__str__()))
 
 
 class InvalidParameter(EntropieError, ValueError):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.errors import InvalidInput, InvalidParameter, option, without_password
 from entropie.kinds import Kind, converted
 from entropie.progress import Progress, silent
 from entropie.quantities import PointErrors
@@ -69,6 +69,7 @@ class Source:
     """Where the events come from and how their columns are read.
 
     events   a path (file, folder, pattern; `-`: standard input), anything with `__arrow_c_stream__`, a Spark DataFrame
+    source   a database instead: its URL, with a query or a table
     name     what messages and reports call it, where it has no path
     header   whether text begins with a line of names; told from that line if None
     order    column that orders a person's rows of equal time, where a table has no order of its own (Spark)
@@ -77,6 +78,9 @@ class Source:
     events: Any = None
     name: str | None = None
     header: bool | None = None
+    source: str | None = _option(None, "Read a database: postgresql://, sqlite:, duckdb:.", metavar="URL")
+    query: str | None = _option(None, "What to select there (SQL).", metavar="SQL")
+    table: str | None = _option(None, "Or the table to read there.", metavar="T")
     format: Literal["csv", "jsonl", "parquet"] | None = _option(
         None, "Of EVENTS: csv, jsonl, parquet. [told by it]", "choice", "KIND", choices=("csv", "jsonl", "parquet")
     )
@@ -357,7 +361,7 @@ class Request:
         for section in fields(self):
             value = getattr(self, section.name)
             lines = [
-                f"{f.name} = {_toml(getattr(value, f.name))}"
+                f"{f.name} = {_toml(_kept(f.name, getattr(value, f.name)))}"
                 for f in fields(value)
                 if (option_of(f) is not None or f.name in _ALSO_WRITTEN) and _is_set(value, f)
             ]
@@ -417,6 +421,11 @@ def _is_set(section: Any, declared: dataclasses.Field[Any]) -> bool:
         and value != declared.default
         and (declared.name != "events" or isinstance(value, str | Path))
     )
+
+
+def _kept(name: str, value: Any) -> Any:
+    """A value as a file may keep it: of a database without the password."""
+    return without_password(value) if name == "source" else value
 
 
 def _toml(value: Any) -> str:

@@ -423,3 +423,26 @@ def test_options_named_in_the_document_exist():
     limits = {field.name for field in dataclasses.fields(Limits)} - {"protect"}
     gates = {name for option in cli.commands["assess"].params for name in option.opts if option.name in limits}
     assert gates <= named  # every option of the gate is explained
+
+
+@pytest.mark.parametrize("more", [[], ["--min-events", "1"], ["--min-events", "0", "--rule", "halves"]])
+def test_people_who_stand_there_twice_are_no_events(entropie, more):
+    rows = "".join(f"{person},{person % 7}\n" for person in [*range(50), 3])
+    Path("people.csv").write_text("person,age\n" + rows)
+    ran = entropie("assess", "people.csv", "--user", "person", "--item", "age", *more)
+    if more:
+        assert ran.code in (0, 2)  # whoever has two events can be attacked
+        Path("people.csv").write_text("person,age\n" + rows.removesuffix("3,3\n"))
+        ran = entropie("assess", "people.csv", "--user", "person", "--item", "age", *more)
+    assert ran.code == 2
+    assert "very person has one event only" in ran.err
+    assert ran.err.endswith("for a table with one row per person use `entropie attributes`.\n")
+    assert "--min-events" not in ran.err
+    assert not Path("entropie-out/assessment.json").exists() or more
+
+
+def test_a_table_without_people_is_another_command(entropie):
+    Path("people.csv").write_text("age,sex,zip\n" + "".join(f"{n % 50},f,{n}\n" for n in range(50)))
+    ran = entropie("assess", "people.csv")
+    assert ran.code == 2
+    assert "Name it with --user. A table with one row per person is for `entropie attributes`." in ran.err

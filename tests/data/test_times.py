@@ -220,6 +220,8 @@ def test_items_of_several_columns(tmp_path: Path) -> None:
         pa.table({"user": [1, 1], "city": ["a", None], "shop": [1, 2]}), item="city,shop", max_dirty_share=0.5
     )
     assert lacking.report.dropped == {"missing item": 1}
+    (tmp_path / "gaps.csv").write_text("user,city,shop\n1,a,1\n1,,2\n1,NULL,3\n1,b, \n")
+    assert read(tmp_path / "gaps.csv", item="city,shop", max_dirty_share=1.0).report.dropped == {"missing item": 3}
     one = read(pa.table({"user": [1], "city,shop": ["a"], "city": ["b"], "shop": ["c"]}), item="city,shop")
     assert one.item_ids.to_pylist() == ["a"]  # a column of that very name
     for wrong, said in (

@@ -6,6 +6,7 @@ Most of it is tried in this process (`here`), by the very tasks; what Spark itse
 from __future__ import annotations
 
 import csv
+import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -456,3 +457,55 @@ def test_codes_stay_when_a_worker_dies(
     cluster.kill_worker()
     assert collected(found) == expected
     found.release()
+
+
+INPUTS: dict[str, tuple[dict[str, Any], str]] = {
+    "cells": ({"cells": "h3:7", "item": None}, "csv"),
+    "grid": ({"cells": "grid:5km", "item": None}, "csv"),
+    "several": ({"item": "city,shop"}, "csv"),
+    "lines": ({"item": "city,shop"}, "jsonl"),
+    "clock": ({"item": "shop", "time_format": "day-first", "time_zone": "Europe/Paris"}, "csv"),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_other_inputs_are_read_alike(here: Any, tmp_path: Path, name: str) -> None:
+    options, form = INPUTS[name]
+    rng = random.Random(5)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        rows = [
+            {
+                "user": f"u{rng.randrange(9)}",
+                "lat": rng.choice((round(rng.uniform(48, 49), 5), "48°51'", 0, "")),
+                "lon": rng.choice((round(rng.uniform(2, 3), 5), 0)),
+                "city": rng.choice(("a", "b|", "")),
+                "shop": rng.randrange(4),
+                "time": f"{rng.randrange(20, 30)}/03/2012 {rng.randrange(24):02}:00:00",
+            }
+            for _ in range(200)
+        ]
+        with (folder / f"{number}.{form}").open("w", newline="", encoding="utf-8") as file:
+            if form == "jsonl":
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+            else:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+    options = {"user": "user", "time": "time", "time_format": "day-first", "max_dirty_share": 1.0, **options}
+    one, many = local(folder, **options), spread(here, folder, **options)
+    assert many.people == one.people
+    assert many.names == one.names
+    facts = {key: value for key, value in one.facts.items() if key != "repeated_times"}
+    assert {key: value for key, value in many.facts.items() if key != "repeated_times"} == facts
+    assert sum(one.facts["dropped"].values()) > 0 or name == "clock"
+
+
+def test_what_a_cluster_cannot_tell(here: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("user,item,time\na,b,31/12/2012\n")
+    with pytest.raises(InvalidInput, match="on a cluster say which with `time_format=` day-first or month-first"):
+        spread(here, path)
+    with pytest.raises(InvalidParameter, match="files or a DataFrame on a cluster"):
+        spread(here, "-")

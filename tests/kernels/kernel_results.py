@@ -33,6 +33,7 @@ from entropie.attack.single import attack_single, pie_bits
 from entropie.data.simulation import simulate_traces
 from entropie.kernels.counting import scale_counts
 from entropie.kernels.lines import scan_rows
+from entropie.kernels.stays import find_stays
 from entropie.kernels.traces import copy_runs, count_duplicates, group_rows, sort_users
 from entropie.request import Run
 
@@ -134,6 +135,9 @@ def events() -> Iterator[Named]:
     scaled = np.empty(4)
     scale_counts(np.array([0, 3, 5, 9], np.uint32), 1.25, 0.5, scaled)
     yield "copied", (runs, scaled)
+
+    where = [rng.normal(0.8, 2e-5, rows), rng.normal(0.04, 2e-5, rows), np.sort(60 * ticks)]
+    yield "stays", (*find_stays(np.array([0, 150, 150, rows]), *where, 3e-5, 300), *where)
 
     text = np.frombuffer(b'1,"a\nb",2\n3,"c""d",4\n5,6', np.uint8)
     for quoted in (False, True):

@@ -53,6 +53,7 @@ def assess(
     \b
     entropie assess checkins.parquet --user user --item venue --time time
     entropie assess checkins.parquet --profile ema --protect 0.95
+    entropie assess --source postgresql://host/db --table visits
     entropie assess --config job.toml
     """
     values = {"events": events, **given(options)}
@@ -118,7 +119,7 @@ def run(request: Request, view: View) -> int:
     elif not view.quiet:
         plain = named.name if named is not None and named.name else str(events)
         plain = "standard input" if plain == "-" else plain
-        name = request.source.name or plain
+        name = request.source.name or (result.input["source"] if request.source.source else plain)
         files = [file for file in own if file in written()]
         tried.run(lambda: output.show(assessment_text(result, output.name(name), files, verbose=view.verbose)))
     tried.raise_failed()
@@ -140,8 +141,8 @@ def _check_events(request: Request) -> None:
     from entropie.errors import InvalidInput, InvalidParameter
     from entropie.errors import option as named
 
-    if not request.source.events or "\0" in str(request.source.events):
-        raise InvalidInput("No events are named; give a file, a folder, a pattern, or - for standard input.")
+    if request.source.source is None and (not request.source.events or "\0" in str(request.source.events)):
+        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
     if request.run.engine == "spark":
         from entropie.engine.spark.session import require
 

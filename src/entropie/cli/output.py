@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from entropie import words
-from entropie.errors import EntropieError, OutputFailed, printable
+from entropie.errors import EntropieError, OutputFailed, printable, without_password
 from entropie.progress import EXPECTED
 from entropie.words import percent as percent
 
@@ -111,7 +111,7 @@ class Attempts:
 
 def command() -> str:
     """The command as it was given, to be kept with its results."""
-    return printable(shlex.join(["entropie", *sys.argv[1:]]))
+    return printable(shlex.join(["entropie", *map(without_password, sys.argv[1:])]))
 
 
 def name(text: object) -> str:

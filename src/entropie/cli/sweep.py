@@ -31,6 +31,7 @@ from entropie.words import count, interval, percent, plural
 if TYPE_CHECKING:
     from entropie.release.result import Sweep, SweepRow
 
+_NO_INPUTS = ("grid", "order", "category", "lat", "lon", "cells", "stays", "source", "query", "table")
 _SCREEN = 14  # lines of 25 that the sentences and the frame of the table leave
 _JUDGED = ("profile", "limit", "limit_name", "fail_on", "attempt_probability", "not_released", "one_id_per_person",
            "accept_limited")  # fmt: skip
@@ -66,7 +67,7 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 
 @click.command(cls=Command)
 @click.argument("events")
-@options_of(Source, People, without=("grid", "order", "category", "lat", "lon", "cells", "stays"))
+@options_of(Source, People, without=_NO_INPUTS)
 @options_of(SplitRule, only=("rule",))
 @options_of(Attackers, only=("targets", "scope", "matchers"))
 @options_of(Limits, only=_JUDGED)

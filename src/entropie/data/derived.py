@@ -9,12 +9,12 @@ from typing import Protocol, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from entropie.data.arrow import from_numpy
+from entropie.data.arrow import from_numpy, masked, one_of
 from entropie.data.classify import readable
 from entropie.data.coordinates import Cells, read_points
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Header, choose_column, require_columns
-from entropie.data.rules import FAULT
+from entropie.data.rules import FAULT, NULLS
 from entropie.data.stays import Stays
 from entropie.data.tables import Chosen, FileTable, Piece, Table
 from entropie.errors import InvalidInput, InvalidParameter, option
@@ -65,6 +65,7 @@ class Joined:
         texts = []
         for part in parts:
             text = readable(part).cast(pa.string())
+            text = masked(text, ~one_of(pc.utf8_trim_whitespace(text), NULLS))
             for sign in (_ESCAPE, _BETWEEN):
                 if pc.any(pc.match_substring(text, sign)).as_py():
                     text = pc.replace_substring(text, sign, _ESCAPE + sign)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from entropie.data.arrow import absent_in, from_numpy, truths_of
 from entropie.data.categories import ItemCategories
+from entropie.data.databases import DatabaseTable, check_database, check_order
 from entropie.data.dates import decided
 from entropie.data.derived import DerivedTable, check_coordinates, with_item
 from entropie.data.encode import NO_USER, Encoded, encode
@@ -253,11 +254,14 @@ def _obfuscated(table: Table) -> bool:
 def open_source(source: Source) -> Table:
     """Open whatever was named, with the item that is to be made from its columns."""
     check_coordinates(source)
+    check_database(source)
     return with_item(_opened(source), source)
 
 
 def _opened(source: Source) -> Table:
-    """Open files of a known layout, other files, or a table in memory."""
+    """Open a database, files of a known layout, other files, or a table in memory."""
+    if source.source is not None:
+        return DatabaseTable(source)
     preset = find_preset(source.preset) if source.preset is not None else None
     if source.grid is not None and (preset is None or not preset.is_grid):
         other = f"cells such as {option('cells')} grid:{source.grid}"
@@ -298,6 +302,7 @@ def recognise_times(
     table, chosen, source = opened.table, opened.chosen, opened.source
     if "time" not in chosen:
         refuse_without_times(source)
+        check_order(source)
         return None, stream
     kind = table.type_of(chosen["time"])
     given = given_format(source, kind, chosen["time"], table.name)

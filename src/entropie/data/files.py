@@ -23,7 +23,7 @@ _FOREIGN = {
     b"\xfd7zXZ\x00": "packed with xz; unpack it first, or pack it with gzip or zstd",
     b"ARROW1": "an Arrow file; read it with pyarrow and pass the table, or save it as Parquet",
     b"\x89HDF": "an HDF5 file; save it as CSV or Parquet",
-    b"SQLite format 3": "a SQLite database; export the table as CSV",
+    b"SQLite format 3": "a SQLite database; read it with --source sqlite:FILE --table T",
 }
 
 

@@ -13,6 +13,8 @@ from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.request import Attackers
 
+_FEW_ROWS = 1.1  # per person: with fewer a table is not of events
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -32,19 +34,29 @@ def keep_active_users(traces: Traces, min_events: int = 10) -> Selection:
         raise InvalidParameter.of("min_events", "at least 0", min_events)
     selection = _select(traces, np.flatnonzero(np.diff(traces.offsets) >= min_events))
     if selection.traces.users == 0 < traces.users:
-        raise nobody_active(min_events, int(np.diff(traces.offsets).max()))
+        raise nobody_active(min_events, int(np.diff(traces.offsets).max()), traces.users, traces.events)
     return selection
 
 
-def nobody_active(min_events: int, most: int) -> InvalidInput:
-    """The error for people none of whom has enough events."""
-    if most == 1:
-        return InvalidInput(
-            "Every person has one event only, which leaves nothing to match; for a table with one row per person use "
-            "`entropie attributes`."
-        )
+def nobody_active(min_events: int, most: int, users: int, events: int) -> InvalidInput:
+    """The error for people none of whom has enough events: lower the limit, or see that it is another kind of table."""
+    if one_row_each(users, events):
+        return no_history(most)
     return InvalidInput(
         f"No user has {min_events} events (the most is {most}); lower {option('min_events')} to {most} or less."
+    )
+
+
+def one_row_each(users: int, events: int) -> bool:
+    """Whether a table has one row per person, but for some that stand there twice."""
+    return events <= _FEW_ROWS * users
+
+
+def no_history(most: int) -> InvalidInput:
+    """The error for a table that is none of events."""
+    who = "Every person has one event only" if most == 1 else "Nearly every person has one event only"
+    return InvalidInput(
+        f"{who}, which leaves nothing to match; for a table with one row per person use `entropie attributes`."
     )
 
 

@@ -93,6 +93,8 @@ class JsonParser:
 
 
 def _texts(values: list[Any], kinds: set[type]) -> pa.Array:
+    if kinds == {int} and None not in values:
+        return from_texts(list(map(str, values)))
     if kinds - {str}:
         values = [value if value is None or type(value) is str else _text(value) for value in values]
     there = np.array([value is not None and value != "" for value in values], np.bool_)

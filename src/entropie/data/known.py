@@ -54,7 +54,7 @@ class KnownFile:
 
 def read_other(request: Request, run: Run) -> Events:
     """Read the known file: its columns are those named for the release where it has them, else guessed."""
-    source = replace(request.source, events=request.attackers.known, name=None)
+    source = replace(request.source, events=request.attackers.known, name=None, source=None, query=None, table=None)
     table = open_source(source)
     named: dict[str, Any] = {role: name if name in table.columns else None for role, name in source.roles.items()}
     if named["rating"] is None and source.preset is None:

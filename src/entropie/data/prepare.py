@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.data.events import Events, IngestReport, read_events
-from entropie.data.filter import drawn_users, keep_active_users
+from entropie.data.filter import drawn_users, keep_active_users, no_history
 from entropie.data.known import KnownFile, read_known
 from entropie.data.reported import Reported, read_reported
 from entropie.data.split import Split, settled, split_traces
@@ -60,6 +60,8 @@ def prepare(request: Request) -> Prepared:
     if request.source.name is not None:
         facts["source"] = request.source.name
     rule = settled(request.split, chosen.traces)
+    if chosen.traces.events <= chosen.traces.users and rule.knowledge == "partial" and rule.rule != "history":
+        raise no_history(1)
     split = split_traces(chosen.traces, rule, drawn_users(chosen.user_ids, request.attackers))
     categories = None if chosen.categories is None else chosen.categories.of_item
     attacked = drawn_users(read.user_ids, request.attackers)

@@ -255,6 +255,8 @@ def _choose(
     if guess is None and needed:
         if role == "item" and _guess("latitude", header, claimed) and _guess("longitude", header, claimed):
             hint = f" It has coordinates: {option('cells')} h3:9 makes items of them.{hint}"
+        if role == "user":
+            hint = f" A table with one row per person is for `entropie attributes`.{hint}"
         raise InvalidInput(
             f"No column of {name} looks like the {role}; found: {header.listed(claimed)}. "
             f"Name it with {option(role)}.{hint}"

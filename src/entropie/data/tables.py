@@ -298,7 +298,11 @@ class ArrowTable:
                 rejects.counted += batch.num_rows
                 yield batch.select(list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"The table cannot be read ({type(error).__name__}{shown(f': {error}')}).") from None
+            raise self.broken(error, rejects.counted) from None
+
+    def broken(self, error: Exception, rows: int) -> InvalidInput:
+        """The error for a stream that ends before all rows have come."""
+        return InvalidInput(f"The table cannot be read ({type(error).__name__}{shown(f': {error}')}).")
 
     def sha256(self) -> str:
         """Digest of the chosen columns' values, however the table is cut into batches."""

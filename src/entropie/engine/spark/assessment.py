@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from entropie.attack.attacker import AttackerRow
 from entropie.attack.scoring import needs_atoms
+from entropie.data.filter import no_history
 from entropie.data.split import nobody_to_attack
 from entropie.engine.spark.attackers import attacker_rows, fits_a_task
 from entropie.engine.spark.boxes import gathered
@@ -49,7 +50,8 @@ def assess_on_spark(request: Request) -> Findings:
             people = ingest(session, request)
         try:
             if not people.counted.people:
-                raise nobody_to_attack(people.users)
+                one_each = people.events <= people.users
+                raise no_history(1) if one_each else nobody_to_attack(people.users)
             fits = fits_a_task(people, request)
             with shuffling(session, people.partitions):
                 return _assessed(SparkEngine(session, people, replace(request, split=people.rule)), begun, fits)

@@ -135,7 +135,8 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         rejects, read = _settled(told[ACCOUNT], sum(home.events for home in facts), rows)
         active, active_events = (sum(getattr(home, f"active_{what}") for home in facts) for what in ("users", "events"))
         if not active:
-            raise nobody_active(wanted.min_events, max(home.most for home in facts))
+            everybody, everything = (sum(getattr(home, what) for home in facts) for what in ("users", "events"))
+            raise nobody_active(wanted.min_events, max(home.most for home in facts), everybody, everything)
         per_second = None if time is None else ticks_per_second(_ticks(facts), time)
         users, items = _orders(homes, facts, active)
         targets = request.attackers.attacked(active)
