@@ -9,18 +9,19 @@ from entropie.cli import output
 from entropie.words import digits, percent, stated
 
 _READING = (
-    "Guaranteed: the share re-identified by any attacker, on average, whatever they know. 10 guesses: the same for an "
-    "attacker who names ten people. Our attack: the share that our own attack re-identifies. Noise protects what is "
-    "sent from now on, not data that have already left."
+    "Alone, all: the share re-identified at most, on average, by any attacker who sees one person's reports, or all "
+    "reports, whatever else they know. Certain: the most that the worst outcome tells whoever holds all reports about "
+    "one person. Attack: the share that our own attack re-identifies. Noise protects what is sent from now on, not "
+    "data that have already left."
 )
 
 
 def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
     rows, goal = document["protection"], document["protection_goal"]
-    headers = ["protection", "guaranteed at most", "our attack", "top 20 off by"]
+    headers = ["protection", "at most, alone", "all reports", "our attack", "top 20 off by"]
     if verbose:
-        headers = ["protection", "epsilon", "at most", "10 guesses", "our attack", "top 20", "top 100"]
+        headers = ["protection", "epsilon", "alone", "all", "certain", "attack", "top 20", "top 100"]
     lines = [
         output.paragraph(f"People re-identified; the goal is an error rate of at least {stated(goal['bayes_error'])}:"),
         output.table(headers, [_cells(row, verbose) for row in rows]),
@@ -37,6 +38,7 @@ def _legend(rows: Sequence[Mapping[str, Any]]) -> str:
     """What is sent in which row, and what the last column is."""
     least = rows[-1]["sends"]
     said = f"As it is: {rows[0]['sends']} is sent; the others: {least}. " if rows[0]["sends"] != least else ""
+    said += "Guaranteed at most: from one person's reports alone, and for whoever holds all reports. "
     return f"{said}Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is left of them."
 
 
@@ -47,15 +49,22 @@ def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
 def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     mechanism, guarantee, utility = row["mechanism"], row["guarantee"], row["utility"]
     name = f"{row['name']} *" if row["recommended"] else row["name"]
-    guaranteed, listed = ("no guarantee", "") if guarantee is None else (
-        percent(1.0 - guarantee["bayes_error"]), percent(1.0 - guarantee["list_error"])
-    )  # fmt: skip
+    unknown = "none" if verbose else "no guarantee"
+    guaranteed, *store = (unknown, "", "") if guarantee is None else _bounds(guarantee)
     tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
     attack = percent(1.0 - row["attack"]["identification_error"]["value"])
     if not verbose:
-        return [name, guaranteed, attack, tops[0]]
+        return [name, guaranteed, store[0], attack, tops[0]]
     epsilon = "" if mechanism is None else digits(mechanism["epsilon"])
-    return [name, epsilon, guaranteed, listed, attack, *tops]
+    return [name, epsilon, guaranteed, *store, attack, *tops]
+
+
+def _bounds(guarantee: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Re-identified at most from one person's reports, from all reports, and the worst-case certainty there."""
+    alone, store = percent(1.0 - guarantee["bayes_error"]), guarantee.get("all_reports")
+    return (alone, "", "") if store is None else (
+        alone, percent(1.0 - store["bayes_error"]), percent(store["posterior_max"])
+    )  # fmt: skip
 
 
 def _relative(error: float) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from entropie.document.all_reports import AllReports as AllReports
 from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.notebook import html_table
 from entropie.theory import (
@@ -53,19 +54,6 @@ class ChannelParameters(Part, frozen=True):
     def answers(self) -> int:
         """How many different answers a lie is drawn from: k or g."""
         return self.hash_size or self.domain_size
-
-
-class AllReports(Part, frozen=True):
-    """What holds for an attacker who has everybody's reports, shuffled, and names the sender of one entry of the store.
-
-    An entry is all the reports of a person where they are linked to each other, and else a single report.
-    """
-
-    linked: bool
-    alpha_bits: Unlimited
-    bayes_error: Share
-    list_error: Share
-    posterior_max: Share
 
 
 class Guarantee(Part, frozen=True, omit_defaults=True):
