@@ -166,7 +166,9 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
     names = "NAME"  # of those built in, or one that another package registers
     return _together(
         command,
-        option("--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard, noise or erasure."),
+        option(
+            "--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard, noise or erasure."
+        ),
         option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
         option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
         option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),
