@@ -123,6 +123,8 @@ def certified_success(channel: ChannelParameters, crowd: Crowd, truth: Fraction 
     """
     theta = Fraction(channel.theta) if truth is None else truth
     k, g = channel.domain_size, channel.hash_size
+    if theta == 0:  # without rounding: pure noise is what a goal at chance asks for
+        return min(Fraction(1), crowd.guesses)
     if crowd.reports == 1:
         direct = _one_report(channel, crowd, theta)
         if g is None and (crowd.prior_max is None or crowd.list_size == 1):
@@ -296,6 +298,8 @@ def noisy_alpha_bits(crowd: Crowd, domain_size: int, theta: float, factor: float
 def noisy_success(crowd: Crowd, truth: Fraction, factor: float, alpha: float) -> Fraction:
     """The chance of naming whose reports leaked: the smaller of the direct bound and Fano's inequality for `alpha`."""
     guesses = min(Fraction(1), crowd.guesses)
+    if truth == 0:
+        return guesses
     direct = truth * min(Fraction(1), Fraction(factor) * guesses) + (1 - truth) * guesses
     if crowd.reports > 1:
         prior = crowd.prior_max or 0.0
