@@ -33,7 +33,10 @@ PAPER = ["--domain", "10500393", "--users", "1370637"]
         ("calibrate.txt", ["calibrate", *PAPER, "--bayes-error", "0.92"]),
         ("calibrate_rr.json", ["calibrate", *PAPER, "--bayes-error", "0.92", "--mechanism", "rr", "--json"]),
         ("calibrate_verbose.txt", ["calibrate", *PAPER, "--bayes-error", "92%", "--verbose"]),
-        ("calibrate_top.txt", ["calibrate", *PAPER, "--bayes-error", "0.92", "--top", "100", "--zipf", "0.7", "--scope", "alone"]),
+        (
+            "calibrate_top.txt",
+            ["calibrate", *PAPER, "--bayes-error", "0.92", "--top", "100", "--zipf", "0.7", "--scope", "alone"],
+        ),
         ("calibrate_no_noise.txt", ["calibrate", "--users", "1e8", "--domain", "5", "--bayes-error", "0.9"]),
     ],
 )
