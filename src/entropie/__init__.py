@@ -22,13 +22,18 @@ if TYPE_CHECKING:
     from entropie.measures.scoreset import score_measures as scores
     from entropie.mechanisms.calibrate import Calibration, calibrate, design
     from entropie.mechanisms.choice import RandomChoice
+    from entropie.mechanisms.erasure import Erasure
     from entropie.mechanisms.goal import Goal
+    from entropie.mechanisms.hadamard import HadamardResponse
     from entropie.mechanisms.hashing import HashFamily
     from entropie.mechanisms.identity import Identity
     from entropie.mechanisms.ledger import Budget, Ledger, LedgerGuarantee
     from entropie.mechanisms.local_hashing import HashedReport, HashedReports, LocalHashing
+    from entropie.mechanisms.noise_response import NoiseResponse
     from entropie.mechanisms.parameters import from_document, parameters_id, to_document
     from entropie.mechanisms.randomized_response import RandomizedResponse
+    from entropie.mechanisms.subset_selection import SubsetSelection
+    from entropie.mechanisms.unary_encoding import UnaryEncoding
     from entropie.mitigate.attribute_risk import AttributeRisk
     from entropie.mitigate.attributes import attributes
     from entropie.mitigate.mitigation import Mitigation
@@ -50,9 +55,11 @@ _HOMES = {
     "Counts": "entropie.estimation.counts",
     "Crowd": "entropie.theory.crowd",
     "EntropieError": "entropie.errors",
+    "Erasure": "entropie.mechanisms.erasure",
     "Estimates": "entropie.estimation.estimates",
     "Goal": "entropie.mechanisms.goal",
     "Guarantee": "entropie.theory.guarantee",
+    "HadamardResponse": "entropie.mechanisms.hadamard",
     "HashFamily": "entropie.mechanisms.hashing",
     "HashedReport": "entropie.mechanisms.local_hashing",
     "HashedReports": "entropie.mechanisms.local_hashing",
@@ -64,6 +71,7 @@ _HOMES = {
     "LocalHashing": "entropie.mechanisms.local_hashing",
     "LossWeights": "entropie.theory.weights",
     "Mitigation": "entropie.mitigate.mitigation",
+    "NoiseResponse": "entropie.mechanisms.noise_response",
     "NotSent": "entropie.collector.client",
     "OutputFailed": "entropie.errors",
     "ParametersMismatch": "entropie.errors",
@@ -74,7 +82,9 @@ _HOMES = {
     "Refused": "entropie.collector.client",
     "ScoreSetMeasures": "entropie.measures.scoreset",
     "StoreAttack": "entropie.attack.store",
+    "SubsetSelection": "entropie.mechanisms.subset_selection",
     "Sweep": "entropie.release.result",
+    "UnaryEncoding": "entropie.mechanisms.unary_encoding",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
     "assess": "entropie.assessment",
@@ -103,9 +113,11 @@ __all__ = [
     "Counts",
     "Crowd",
     "EntropieError",
+    "Erasure",
     "Estimates",
     "Goal",
     "Guarantee",
+    "HadamardResponse",
     "HashFamily",
     "HashedReport",
     "HashedReports",
@@ -117,6 +129,7 @@ __all__ = [
     "LocalHashing",
     "LossWeights",
     "Mitigation",
+    "NoiseResponse",
     "NotSent",
     "OutputFailed",
     "ParametersMismatch",
@@ -127,7 +140,9 @@ __all__ = [
     "Refused",
     "ScoreSetMeasures",
     "StoreAttack",
+    "SubsetSelection",
     "Sweep",
+    "UnaryEncoding",
     "Unreachable",
     "__version__",
     "accuracy",

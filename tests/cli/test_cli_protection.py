@@ -16,7 +16,7 @@ def row(name: str, *, epsilon: float | None = None, promised: tuple | None = Non
         "mechanism": None if epsilon is None else {"kind": "rr", "epsilon": epsilon},
         "sends": "one event per person",
         "events_sent": 1500,
-        "guarantee": None if promised is None else {"bayes_error": promised[0], "list_error": promised[1]},
+        "guarantee": None if promised is None else guaranteed(*promised),
         "attack": {"matcher": "visit", "identification_error": {"value": 0.75, "low": 0.7, "high": 0.8}},
         "utility": {"top_20": {"relative_error": errors[0]}, "top_100": {"relative_error": errors[1]}},
         "recommended": False,
@@ -24,6 +24,11 @@ def row(name: str, *, epsilon: float | None = None, promised: tuple | None = Non
         "sentence": f"A sentence about {name}.",
         **more,
     }
+
+
+def guaranteed(error: float, listed: float, together: float, certainty: float) -> dict:
+    store = {"bayes_error": together, "posterior_max": certainty}
+    return {"bayes_error": error, "list_error": listed, "all_reports": store}
 
 
 GOAL = {
@@ -42,8 +47,8 @@ ROWS = [
         attack={"matcher": "bayes", "identification_error": {"value": 0.1, "low": 0.05, "high": 0.2}},
     ),
     row("pseudonyms alone"),
-    row("randomized response", epsilon=5.5, promised=(0.9, 0.885), errors=(1.5, 12.25)),
-    row("local hashing", epsilon=5.25, promised=(0.92, 0.1), errors=(0.5, 0.755), recommended=True),
+    row("randomized response", epsilon=5.5, promised=(0.9, 0.885, 0.89, 0.999), errors=(1.5, 12.25)),
+    row("local hashing", epsilon=5.25, promised=(0.92, 0.1, 0.45, 0.9999), errors=(0.5, 0.755), recommended=True),
 ]
 
 
@@ -58,16 +63,18 @@ def test_exact_text():
     assert text(DOCUMENT, verbose=False) == (
         """\
 People re-identified; the goal is an error rate of at least 90~%:
-protection            guaranteed at most   earlier   known   top 20 off by
-──────────────────────────────────────────────────────────────────────────
-as it is                    no guarantee      90~%    62~%           exact
-pseudonyms alone            no guarantee      25~%    62~%           exact
-randomized response                 10~%      25~%    62~%           150~%
-local hashing *                      8~%      25~%    62~%            50~%
+protection            alone   all reports   earlier   known   top 20 off by
+───────────────────────────────────────────────────────────────────────────
+as it is               none                    90~%    62~%           exact
+pseudonyms alone       none                    25~%    62~%           exact
+randomized response    10~%          11~%      25~%    62~%           150~%
+local hashing *         8~%          55~%      25~%    62~%            50~%
 Not tried on what is sent: one-to-one matching.
-As it is: every event is sent; the others: one event per person. Earlier, known:
-by who knows earlier behaviour, or events that are sent. Top 20: error of the
-counts of the 20 most frequent items; at 100 % nothing is left of them.
+As it is: every event is sent; the others: one event per person. Alone, all
+reports: guaranteed at most, from one person's reports and for whoever holds
+all. Earlier, known: by who knows earlier behaviour, or events that are sent.
+Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is
+left of them.
 Recommended: local hashing, one event per person, because it is so. Rule: the
 rule."""
     )
@@ -77,20 +84,19 @@ def test_exact_text_with_all_numbers():
     assert text(DOCUMENT, verbose=True) == (
         """\
 People re-identified; the goal is an error rate of at least 90~%:
-                                         10
-protection    epsilon   at most     guesses   earlier   known   top 20   top 100
+protection           epsilon   alone    all   certain   earlier   known   top 20
 ────────────────────────────────────────────────────────────────────────────────
-as it is                   none                  90~%    62~%    exact     exact
-pseudonyms                 none                  25~%    62~%    exact     exact
-alone
-randomized        5.5      10~%        12~%      25~%    62~%    150~%   1,225~%
+as it is                        none                       90~%    62~%    exact
+pseudonyms alone                none                       25~%    62~%    exact
+randomized               5.5    10~%   11~%    99.9~%      25~%    62~%    150~%
 response
-local            5.25       8~%        90~%      25~%    62~%     50~%      76~%
-hashing *
+local hashing *         5.25     8~%   55~%   99.99~%      25~%    62~%     50~%
 Not tried on what is sent: one-to-one matching.
-As it is: every event is sent; the others: one event per person. Earlier, known:
-by who knows earlier behaviour, or events that are sent. Top 20: error of the
-counts of the 20 most frequent items; at 100 % nothing is left of them.
+As it is: every event is sent; the others: one event per person. Alone, all
+reports: guaranteed at most, from one person's reports and for whoever holds
+all. Earlier, known: by who knows earlier behaviour, or events that are sent.
+Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is
+left of them.
 Recommended: local hashing, one event per person, because it is so. Rule: the
 rule.
 
@@ -106,10 +112,11 @@ A sentence about randomized response.
 
 A sentence about local hashing.
 
-Guaranteed: the share re-identified by any attacker, on average, whatever they
-know. 10 guesses: the same for an attacker who names ten people. Earlier, known:
-what our own attacks re-identify. Noise protects what is sent from now on, not
-data that have already left."""
+Alone, all: the share re-identified at most, on average, by any attacker who
+sees one person's reports, or all reports, whatever else they know. Certain: the
+most that the worst outcome tells whoever holds all reports about one person.
+Earlier, known: what our own attacks re-identify. Noise protects what is sent
+from now on, not data that have already left."""
     )
 
 

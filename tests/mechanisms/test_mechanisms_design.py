@@ -118,7 +118,7 @@ def test_the_next_step_breaks_a_limit(
     linked: bool,
 ) -> None:  # fmt: skip
     """Not one step more truth keeps every limit, and none is broken as printed: neither for the scope that was asked
-    for nor, where that is all reports, for one person's.
+    for nor, where that is all reports and they are linked, for one person's.
     """
     error = share * (1.0 - min(guesses, users) / users)
     certainty = 1 / users + room * (1 - 1 / users)
@@ -127,13 +127,32 @@ def test_the_next_step_breaks_a_limit(
     family = shapes[(users + items) % len(shapes)]
     step = goal.largest_step(family)
     given_for = family.at(step).guarantee_for(goal.crowd)
-    for about in (given_for.all_reports, given_for) if scope == "all" else (given_for,):
+    both = (given_for.all_reports, given_for) if linked or t == 1 else (given_for.all_reports,)
+    for about in both if scope == "all" else (given_for,):
         assert about.list_error >= error
-        if scope == "alone" or linked or about is given_for.all_reports:  # what is not linked does not leak together
-            assert about.posterior_max <= certainty
+        assert about.posterior_max <= certainty
     assert family.at(step).epsilon <= most
     if step < family.steps:
         assert goal.broken(family.at(step + 1)) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("items", [2, 3, 300])
+def test_a_goal_at_chance_leaves_pure_noise_that_keeps_it(kind: Any, items: int) -> None:
+    """Also after several reports, whose sums are rounded up."""
+    asked: dict[str, Any] = {"users": 100, "domain_size": items, "bayes_error": 0.99, "reports": 7}
+    for scope in ("all", "alone"):
+        found = calibrate(**asked, mechanism=kind, scope=scope)
+        about = found.guarantee.all_reports if scope == "all" else found.guarantee
+        assert about.list_error >= 0.99
+        assert found.mechanism.theta < 1e-6
+
+
+def test_reports_that_are_not_linked_may_tell_more_together() -> None:
+    """A goal for whoever holds all reports is none for one person's where nothing links them in the store."""
+    goal = Goal(Crowd(1000, 4, linked=False), 3000, 0.9, 1.0)
+    found = goal.largest(families("rr", 3000)[0]).guarantee_for(goal.crowd)
+    assert found.all_reports.bayes_error >= 0.9 > found.bayes_error
 
 
 def every_shape(kind: str, items: int) -> list[Family]:
@@ -223,6 +242,19 @@ def test_a_report_that_is_too_small() -> None:
     with pytest.raises(Unreachable, match=r"raise `max_report_bits=` to 8"):
         calibrate(users=1000, domain_size=200, bayes_error=0.9, max_report_bits=3)
     assert calibrate(users=1000, domain_size=200, bayes_error=0.9, max_report_bits=8).mechanism.report_bits <= 8
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.integers(2, 5000), st.integers(3, 60))
+def test_no_report_is_larger_than_the_limit(items: int, bits: int) -> None:
+    """To the bit, whatever prime is next."""
+    try:
+        found = calibrate(users=10**5, domain_size=items, bayes_error=0.9, mechanism="glh", max_report_bits=bits)
+    except Unreachable as problem:
+        raised = int(str(problem).rsplit(" ", 1)[-1].rstrip("."))
+        assert raised > bits
+        return
+    assert found.mechanism.report_bits <= bits
 
 
 # --- a distribution on file -------------------------------------------------------------------------------------------

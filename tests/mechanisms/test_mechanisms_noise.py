@@ -87,6 +87,20 @@ def test_without_noise_and_without_truth() -> None:
     assert NoiseResponse.from_theta(noise=NOISE, theta=1.0).epsilon == math.inf
 
 
+@pytest.mark.parametrize("theta", [0.0, 1e-15, 1e-6, 0.5, 1 - 1e-12, 1.0])
+@pytest.mark.parametrize("noise", [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [1 - 2e-15, 1e-15, 1e-15]])
+def test_sane_at_the_ends(theta: float, noise: list[float]) -> None:
+    made = NoiseResponse.from_theta(noise=noise, theta=theta)
+    told = [made.bits_alone(users) for users in (1, 2, 3, 10**9)]
+    assert told == sorted(told)
+    for users, bits in zip((1, 2, 3, 10**9), told, strict=True):
+        found = made.guarantee(users=users, reports=3)
+        assert 0.0 <= bits <= math.log2(min(users, 3)) + 1e-12
+        assert bits <= found.alpha_bits + 1e-12
+        assert 1 / users <= found.all_reports.posterior_max <= 1.0
+    assert set(made.simulate([0, 1, 2], np.random.default_rng(1)).tolist()) <= {0, 1, 2}
+
+
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_certainty_with_all_reports_is_attained(n: int) -> None:
     """The two items that noise names least: one person has one of them, all others the other, and all report it."""

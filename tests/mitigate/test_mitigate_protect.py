@@ -258,6 +258,12 @@ def test_rows_side_by_side():
         assert row.guarantee.bayes_error == pytest.approx(promise.bayes_error)
         assert row.guarantee.bayes_error >= 0.9
         assert row.guarantee.alpha_bits == pytest.approx(promise.alpha_bits)
+        for name in ("alpha_bits", "bayes_error", "posterior_max"):
+            assert getattr(row.guarantee.all_reports, name) == pytest.approx(getattr(promise.all_reports, name))
+        assert promise.all_reports.bayes_error < promise.bayes_error  # what is asked for is about one person's reports
+        certain = percent(promise.all_reports.posterior_max)
+        assert f"everybody's re-identifies at most {percent(1 - promise.all_reports.bayes_error)}" in row.sentence
+        assert f"with a worst-case certainty of {certain}." in row.sentence
         error = row.attack.identification_error
         assert error.low <= error.value <= error.high
         assert error.high >= row.guarantee.bayes_error

@@ -33,7 +33,7 @@ from entropie.cli.options import (
     quiet_option,
     verbose_option,
 )
-from entropie.errors import Unreachable
+from entropie.errors import InvalidParameter, Unreachable
 
 if TYPE_CHECKING:
     from entropie.mechanisms.calibrate import Alternative, Calibration, TradeOff
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
 @option("--max-epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report, at most.")
 @option("--max-report-bits", type=COUNT, metavar="B", group="Mechanism", help="Size of one report, at most.")
 @option("--parameters", type=FILE, metavar="FILE", group="Output", help="Write the parameter document here.")
+@option("--chart", type=FILE, metavar="FILE", group="Output", help="Draw the trade-off here (.svg).")
 @public_option
 @verbose_option
 @quiet_option
@@ -92,6 +93,7 @@ def calibrate(
     bayes_error: float,
     shares: Path | None,
     parameters: Path | None,
+    chart: Path | None,
     verbose: bool,
     quiet: bool,
     memory: int | None,
@@ -104,13 +106,17 @@ def calibrate(
     entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
     entropie calibrate --users 1M --domain 10k --bayes-error 90% --top 100
     """
-    from entropie.atomic import check_file, write_file
+    from entropie.atomic import check_file, refuse_overwriting, write_file
     from entropie.mechanisms.calibrate import UnreachableDocument
     from entropie.mechanisms.calibrate import calibrate as find
     from entropie.mechanisms.parameters import to_document
 
-    if parameters is not None:
-        check_file(parameters)
+    refuse_overwriting([shares], [parameters, chart])
+    for path in (parameters, chart):
+        if path is not None:
+            check_file(path)
+    if chart is not None and chart.suffix != ".svg":
+        raise InvalidParameter.of("chart", "a file that ends in .svg", chart.name)
     if shares is not None:
         from entropie.data.shares import read_shares
 
@@ -124,12 +130,20 @@ def calibrate(
         raise
     if parameters is not None:
         write_file(parameters, to_document(result.mechanism) + "\n")
+    if chart is not None:
+        from entropie.drawing import svg
+        from entropie.page.design_charts import trade_off
+        from entropie.page.specs import WIDE
+
+        write_file(chart, svg(trade_off(result), WIDE) + "\n")
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
         output.show(calibration_text(result, verbose))
-        if parameters is not None:
-            output.show(f"\nParameters: {output.name(parameters)}")
+        written = {"Parameters": parameters, "Chart": chart}
+        named = [f"{what}: {output.name(path)}" for what, path in written.items() if path is not None]
+        if named:
+            output.show("\n" + "\n".join(named))
 
 
 def calibration_text(result: Calibration, verbose: bool = False) -> str:

@@ -97,7 +97,10 @@ def _mechanism(parameters: Path | None, options: dict[str, Any]) -> Any:
             raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
         return load_parameters(parameters)
     if options["mechanism"] is None:
-        raise click.UsageError("Missing option '--mechanism'. Choose from: rr, glh; or give --parameters or --matrix.")
+        from entropie.mechanisms.registry import tunable_kinds
+
+        known = ", ".join(tunable_kinds())
+        raise click.UsageError(f"Missing option '--mechanism'. Choose from: {known}; or give --parameters or --matrix.")
     if options["domain"] is None:
         raise click.UsageError("Missing option '--domain'.")
     return build_mechanism(**options)

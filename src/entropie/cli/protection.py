@@ -10,18 +10,19 @@ from entropie.words import digits, percent, stated
 
 _ATTACKERS = {"points": "known events", "crowd": "the crowd of all traces", "joint": "one-to-one matching"}
 _READING = (
-    "Guaranteed: the share re-identified by any attacker, on average, whatever they know. 10 guesses: the same for an "
-    "attacker who names ten people. Earlier, known: what our own attacks re-identify. Noise protects what is "
-    "sent from now on, not data that have already left."
+    "Alone, all: the share re-identified at most, on average, by any attacker who sees one person's reports, or all "
+    "reports, whatever else they know. Certain: the most that the worst outcome tells whoever holds all reports about "
+    "one person. Earlier, known: what our own attacks re-identify. Noise protects what is sent from now on, not "
+    "data that have already left."
 )
 
 
 def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
     rows, goal = document["protection"], document["protection_goal"]
-    headers = ["protection", "guaranteed at most", "earlier", "known", "top 20 off by"]
+    headers = ["protection", "alone", "all reports", "earlier", "known", "top 20 off by"]
     if verbose:
-        headers = ["protection", "epsilon", "at most", "10 guesses", "earlier", "known", "top 20", "top 100"]
+        headers = ["protection", "epsilon", "alone", "all", "certain", "earlier", "known", "top 20"]
     lines = [
         output.paragraph(f"People re-identified; the goal is an error rate of at least {stated(goal['bayes_error'])}:"),
         output.table(headers, [_cells(row, verbose) for row in rows]),
@@ -45,7 +46,10 @@ def _legend(rows: Sequence[Mapping[str, Any]]) -> str:
     """What is sent in which row, and what the last column is."""
     least = rows[-1]["sends"]
     said = f"As it is: {rows[0]['sends']} is sent; the others: {least}. " if rows[0]["sends"] != least else ""
-    said += "Earlier, known: by who knows earlier behaviour, or events that are sent. "
+    said += (
+        "Alone, all reports: guaranteed at most, from one person's reports and for whoever holds all. Earlier, known: "
+        "by who knows earlier behaviour, or events that are sent. "
+    )
     return f"{said}Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is left of them."
 
 
@@ -56,17 +60,22 @@ def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
 def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     mechanism, guarantee, utility = row["mechanism"], row["guarantee"], row["utility"]
     name = f"{row['name']} *" if row["recommended"] else row["name"]
-    guaranteed, listed = ("none" if verbose else "no guarantee", "") if guarantee is None else (
-        percent(1.0 - guarantee["bayes_error"]), percent(1.0 - guarantee["list_error"])
-    )  # fmt: skip
-    tops = [_relative(utility[top]["relative_error"]) for top in ("top_20", "top_100")]
+    guaranteed, *store = ("none", "", "") if guarantee is None else _bounds(guarantee)
+    top = _relative(utility["top_20"]["relative_error"])
     attack = percent(1.0 - row["attack"]["identification_error"]["value"])
     known = row["known_events"]
     attacks = [attack, "not run" if known is None else percent(1.0 - known["identification_error"]["value"])]
     if not verbose:
-        return [name, guaranteed, *attacks, tops[0]]
+        return [name, guaranteed, store[0], *attacks, top]
     epsilon = "" if mechanism is None else digits(mechanism["epsilon"])
-    return [name, epsilon, guaranteed, listed, *attacks, *tops]
+    return [name, epsilon, guaranteed, *store, *attacks, top]
+
+
+def _bounds(guarantee: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Re-identified at most from one person's reports, from all reports, and the worst-case certainty there."""
+    store = guarantee["all_reports"]
+    shares = (1.0 - guarantee["bayes_error"], 1.0 - store["bayes_error"], store["posterior_max"])
+    return percent(shares[0]), percent(shares[1]), percent(shares[2])
 
 
 def _relative(error: float) -> str:

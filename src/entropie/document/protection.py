@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from entropie.document.all_reports import AllReports
 from entropie.document.base import AtLeastOne, Count, Part, Share, Size
 from entropie.document.measured import ScoreBits, ShareInterval
 
@@ -23,7 +24,7 @@ class Mechanism(Part, frozen=True):
 
 
 class ProtectionGuarantee(Part, frozen=True):
-    """What is proved whatever the attacker knows."""
+    """What is proved whatever the attacker knows: of one person's reports leaked alone, and of `all_reports`."""
 
     bayes_error: Share
     alpha_bits: float | None
@@ -31,6 +32,7 @@ class ProtectionGuarantee(Part, frozen=True):
     list_error: Share
     posterior_max: Share
     assumes: str
+    all_reports: AllReports
 
 
 class ProtectionAttack(Part, frozen=True):

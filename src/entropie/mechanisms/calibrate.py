@@ -340,7 +340,7 @@ def _nothing_fits(goal: Goal, kinds: tuple[str, ...]) -> Exception:
     if goal.domain_size > max(largest_domain(kind) for kind in kinds):
         most = int(max(largest_domain(kind) for kind in kinds))
         return InvalidParameter.of("domain", f"at most {most} for {' or '.join(kinds)}", goal.domain_size)
-    smallest = math.ceil(min(one.family.report_bits() for one in best_of_each(_any_size(goal), kinds)))
+    smallest = math.ceil(min(one.family.at(0).report_bits for one in best_of_each(_any_size(goal), kinds)))
     return Unreachable(
         f"No report of at most {goal.max_report_bits:.10g} bits is about {goal.domain_size} items; "
         f"raise {option('max_report_bits')} to {smallest}."

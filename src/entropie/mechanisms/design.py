@@ -60,7 +60,7 @@ def _sketches(goal: Goal, shapes: Iterable[Family]) -> list[Sketch]:
     """The most truth that each shape may have, and its loss."""
     budget, crowd, found = min(allowed_epsilon(goal), goal.max_epsilon), goal.crowd, []
     for family in shapes:
-        if family.report_bits() <= goal.max_report_bits:
+        if family.fits(goal.max_report_bits):
             theta = min(_theta_of_error(crowd, goal.bayes_error, goal.scope, family), family.theta_for(budget))
             loss = goal.counted.loss(family.rates(theta), crowd.users)
             found.append(Sketch(family, family.epsilon_for(theta), theta, loss))

@@ -67,6 +67,10 @@ class Family(ABC):
         """Size of a report; hardly depends on the step."""
         return self.near(0.5).report_bits
 
+    def fits(self, bits: float) -> bool:
+        """Whether a report has at most so many bits."""
+        return self.report_bits() <= bits
+
 
 @dataclass(frozen=True, slots=True)
 class Response(Family):
@@ -111,6 +115,11 @@ class Hashing(Sized):
     def report_bits(self) -> float:
         """About: a function of two numbers below the prime, and a value."""
         return 2.0 * math.log2(max(self.domain_size, self.size, 3)) + math.log2(self.size)
+
+    def fits(self, bits: float) -> bool:
+        """With the prime itself where it matters: it is less than twice the bound."""
+        about = self.report_bits()
+        return about <= bits and (about + 2.0 <= bits or _plain_hashing(self).report_bits <= bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +204,7 @@ def families(kind: str, domain_size: int, hash_size: int | None = None, few: boo
         return [Hashing(k, size) for size in sizes]
     if kind == "subset":
         most = min(k // 2, subset_selection.LARGEST_SUBSET)
-        return [Subsets(k, size) for size in _round_numbers(most, heads)]
+        return [Subsets(k, size) for size in _round_numbers(most, heads) or [1]]
     if kind == "unary":
         return [Unary(k, False), Unary(k, True)]
     return [Response(k) if kind == "rr" else Hadamard(k)]

@@ -32,7 +32,8 @@ class Goal:
 
     bayes_error      error rate of an attacker with the crowd's number of guesses, at least
     certainty        worst-case certainty about one person, at most
-    scope            of whom both hold: whoever holds "all" reports (then for one person's, too), or sees them "alone"
+    scope            of whom both hold: whoever holds "all" reports (where those of one person are linked, also for who
+                     sees one person's), or sees one person's "alone"
     max_epsilon      budget of one report, at most
     max_report_bits  size of one report, at most
     weights          whose squared errors are to be small; those of all items unless told

@@ -155,7 +155,10 @@ class Ledger:
 
     @classmethod
     def covering(cls, ledgers: Iterable[Ledger]) -> Ledger:
-        """A ledger that spends at least what each of these people has: of every mechanism the largest number."""
+        """A ledger that spends at least what each of these people has: of every mechanism the largest number.
+
+        Who has sent fewer is covered if that is not seen: filled up with reports about made-up items.
+        """
         most: dict[str, tuple[Mechanism, int]] = {}
         for ledger in ledgers:
             for mechanism, reports in ledger.by_mechanism:

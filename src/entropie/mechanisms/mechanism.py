@@ -44,7 +44,7 @@ class Mechanism(ABC):
 
     kind          its name in parameter documents and on the command line
     title         what people call it
-    own_options   whole numbers that it takes beside the size of the domain and epsilon or theta; whether it needs them
+    own_options   what it takes by name beside the size of the domain and epsilon or theta; whether it needs them
     reports_are   what an attacker on reports must know: "items" (the true one with probability theta, else a uniform
                   one), "hashes" (a, b and y under `family`), or "other": only `likelihoods` tells
     alone_is_exact  whether some people's data attain `success_alone`; else it is a bound

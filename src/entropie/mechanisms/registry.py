@@ -46,6 +46,11 @@ def mechanism_kinds() -> tuple[str, ...]:
     return _REGISTRY.names()
 
 
+def tunable_kinds() -> tuple[str, ...]:
+    """Those that a number of items and epsilon or theta describe, with options of their own."""
+    return tuple(kind for kind in mechanism_kinds() if hasattr(mechanism_kind(kind), "from_theta"))
+
+
 def make_mechanism(
     kind: str,
     *,
@@ -57,8 +62,7 @@ def make_mechanism(
     """A mechanism from its kind, epsilon or theta, and the options of its own, of which None is left out."""
     made: Any = mechanism_kind(kind) if kind in mechanism_kinds() else None
     if not hasattr(made, "from_theta"):
-        tunable = [known for known in mechanism_kinds() if hasattr(mechanism_kind(known), "from_theta")]
-        raise InvalidParameter.of("mechanism", f"one of {', '.join(tunable)}", kind)
+        raise InvalidParameter.of("mechanism", f"one of {', '.join(tunable_kinds())}", kind)
     if (epsilon is None) == (theta is None):
         raise InvalidParameter(f"Give {option('epsilon')} or {option('theta')}, one of the two.")
     given = {name: value for name, value in own.items() if value is not None}

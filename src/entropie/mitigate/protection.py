@@ -93,14 +93,21 @@ class Protection:
         )
 
     def _repr_html_(self) -> str:
-        headers = ("protection", "guaranteed at most", "re-identified", "low", "high", "off, top 20", "recommended")
+        headers = ("protection", "at most: one person's", "all reports", "re-identified", "low", "high", "off, top 20",
+                   "recommended")  # fmt: skip
         rows = []
         for row in self.rows:
             risk = row.attack.identification_error.complement
-            bound = "" if row.guarantee is None else 1.0 - row.guarantee.bayes_error
+            bounds = ("", "") if row.guarantee is None else _bounds(row.guarantee)
             off, advised = row.utility.top_20.relative_error, "yes" if row.recommended else ""
-            rows.append((row.name, bound, risk.value, risk.low, risk.high, off, advised))
+            rows.append((row.name, *bounds, risk.value, risk.low, risk.high, off, advised))
         return html_table(self.goal.recommendation, headers, rows)
+
+
+def _bounds(given: ProtectionGuarantee) -> tuple[float | str, float | str]:
+    """The largest shares re-identified: from one person's reports, and from everybody's."""
+    together = given.all_reports
+    return 1.0 - given.bayes_error, "" if together is None else 1.0 - together.bayes_error
 
 
 def sends(reports_per_user: int) -> str:
@@ -147,6 +154,7 @@ def guarantee_part(mechanism: Noisy | Identity, senders: Senders) -> ProtectionG
         given.list_error,
         given.posterior_max,
         f"{users:,} equally likely people, {reports}{devices}",
+        given.all_reports,
     )
 
 
@@ -181,14 +189,25 @@ def knowing_sentence(known: ProtectionAttack | None) -> str:
 
 def noisy_sentence(row: ProtectionRow) -> str:
     """The row of one mechanism."""
-    assert row.guarantee is not None
-    top = row.utility.top_20
+    given, top = row.guarantee, row.utility.top_20
+    assert given is not None
     return (
-        f"{_setting(row).capitalize()}, {row.sends}: at most {percent(1.0 - row.guarantee.bayes_error)} re-identified "
-        f"on average, guaranteed (assuming {row.guarantee.assumes}); at most "
-        f"{percent(1.0 - row.guarantee.list_error)} with {row.guarantee.list_size} guesses. Measured: "
+        f"{_setting(row).capitalize()}, {row.sends}: at most {percent(1.0 - given.bayes_error)} re-identified "
+        f"on average, guaranteed (assuming {given.assumes}); at most {percent(1.0 - given.list_error)} with "
+        f"{given.list_size} guesses. {_scopes(given)} Measured: "
         f"{_risk(row.attack.identification_error)}. Counts of the {top.items} most frequent items are off by "
         f"{percent(top.relative_error)} ({interval(top)} in repeated collections)."
+    )
+
+
+def _scopes(given: ProtectionGuarantee) -> str:
+    """That this is about one person's reports, and what whoever holds all of them can do."""
+    assert given.all_reports is not None
+    together = given.all_reports
+    return (
+        f"That is for whoever sees one person's reports alone, with a worst-case certainty of "
+        f"{percent(given.posterior_max)}; who holds everybody's re-identifies at most "
+        f"{percent(1.0 - together.bayes_error)}, with a worst-case certainty of {percent(together.posterior_max)}."
     )
 
 

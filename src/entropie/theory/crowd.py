@@ -13,7 +13,7 @@ class Crowd:
     """People who send reports, and the attacker who wants to know whose they are.
 
     users        people
-    reports      reports of each: of one who sends fewer, the others count as noise
+    reports      reports of each; who has fewer to send fills them up with reports about made-up items
     list_size    guesses of the attacker
     prior_max    the chance of the likeliest person without a report; 1/users where it is None
     linked       whether the reports of one person can be told to be one person's

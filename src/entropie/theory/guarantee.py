@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from entropie.document.all_reports import AllReports as AllReports
 from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.notebook import html_table
 from entropie.theory import (
@@ -53,19 +54,6 @@ class ChannelParameters(Part, frozen=True):
     def answers(self) -> int:
         """How many different answers a lie is drawn from: k or g."""
         return self.hash_size or self.domain_size
-
-
-class AllReports(Part, frozen=True):
-    """What holds for an attacker who has everybody's reports, shuffled, and names the sender of one entry of the store.
-
-    An entry is all the reports of a person where they are linked to each other, and else a single report.
-    """
-
-    linked: bool
-    alpha_bits: Unlimited
-    bayes_error: Share
-    list_error: Share
-    posterior_max: Share
 
 
 class Guarantee(Part, frozen=True, omit_defaults=True):
@@ -135,6 +123,8 @@ def certified_success(channel: ChannelParameters, crowd: Crowd, truth: Fraction 
     """
     theta = Fraction(channel.theta) if truth is None else truth
     k, g = channel.domain_size, channel.hash_size
+    if theta == 0:  # without rounding: pure noise is what a goal at chance asks for
+        return min(Fraction(1), crowd.guesses)
     if crowd.reports == 1:
         direct = _one_report(channel, crowd, theta)
         if g is None and (crowd.prior_max is None or crowd.list_size == 1):
@@ -308,6 +298,8 @@ def noisy_alpha_bits(crowd: Crowd, domain_size: int, theta: float, factor: float
 def noisy_success(crowd: Crowd, truth: Fraction, factor: float, alpha: float) -> Fraction:
     """The chance of naming whose reports leaked: the smaller of the direct bound and Fano's inequality for `alpha`."""
     guesses = min(Fraction(1), crowd.guesses)
+    if truth == 0:
+        return guesses
     direct = truth * min(Fraction(1), Fraction(factor) * guesses) + (1 - truth) * guesses
     if crowd.reports > 1:
         prior = crowd.prior_max or 0.0
