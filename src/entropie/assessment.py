@@ -93,6 +93,7 @@ def assess(
     user: str | None = None,
     item: str | None = None,
     time: str | None = None,
+    times_are: Literal["s", "ms", "us", "ns", "order"] | None = None,
     order: str | None = None,
     category: str | None = None,
     rating: str | None = None,

@@ -28,6 +28,7 @@ REPLICATES = 1000
 """Bootstrap replicates behind an interval."""
 
 RULES = ("date", "halves", "history")
+TIME_UNITS = ("s", "ms", "us", "ns", "order")
 ATTACKERS = ("points", "profile", "crowd", "joint", "known-file", "reports")
 """Attackers by what they know, as `scope` names them."""
 
@@ -80,6 +81,9 @@ class Source:
     user: str | None = _option(None, "Column that holds the person.", metavar="C")
     item: str | None = _option(None, "Column that holds the item.", metavar="C")
     time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
+    times_are: Literal["s", "ms", "us", "ns", "order"] | None = _option(
+        None, "Unit of times that are numbers; order: none. [told]", "choice", "UNIT", choices=TIME_UNITS
+    )
     category: str | None = _option(None, "Column that holds the category of the item.", metavar="C")
     rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
     min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
@@ -91,6 +95,8 @@ class Source:
     def __post_init__(self) -> None:
         if self.min_rating is not None:
             checks.real_number("min_rating", self.min_rating, "a finite number", -1e308, 1e308)
+        if self.times_are is not None and self.times_are not in TIME_UNITS:
+            raise InvalidParameter.of("times_are", f"one of {', '.join(TIME_UNITS)}", self.times_are)
         checks.real_number("max_dirty_share", self.max_dirty_share, "a share from 0 to 1", 0.0, 1.0)
 
     @property

@@ -54,19 +54,26 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     run.progress("read", 0.0)
     batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
     tapped = _Tapped(batches, len(chosen), rejects.budget)
-    time_format, stream = recognise_times(table, chosen, tapped, rejects)
+    time_format, stream = recognise_times(table, chosen, tapped, rejects, opened.times_are)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     # Row numbers travel where item codes usually do, so that every event finds its row, and with it all columns.
     places = np.arange(encoded.users.size, dtype=np.uint32)
     offsets, rows, ticks = group_rows(encoded.users, places, encoded.ticks, len(encoded.user_ids), opened.newest_first)
-    duplicates, times = None, None
+    duplicates, times, guessed = None, None, None
     if time_format is not None:
         sort_users(offsets, rows, ticks, 0, len(encoded.user_ids))
         duplicates = int(count_duplicates(offsets, encoded.items[rows], ticks, 0, len(encoded.user_ids)))
-        times = seconds(ticks, time_format)
+        times, guessed = seconds(ticks, time_format)
     traces = Traces(offsets, encoded.items[rows], len(encoded.item_ids), times)
     found = Found(
-        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, times is None, table.sha256()
+        encoded.rows,
+        traces.events,
+        traces.users,
+        traces.domain_size,
+        duplicates,
+        times is None,
+        table.sha256(),
+        guessed,
     )
     report = ingest_report(table, found, rejects, opened.choices, time_format)
     run.progress("sort", 1.0)

@@ -26,7 +26,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
 from entropie.data.rules import Rules
 from entropie.data.tables import ArrowTable, Chosen, Table, normal_schema, open_files
-from entropie.data.times import TimeFormat, find_time_format, seconds
+from entropie.data.times import Assumed, TimeFormat, declared, find_time_format, seconds
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
@@ -54,6 +54,7 @@ class IngestReport:
     columns: tuple[ColumnChoice, ...]
     time_format: str | None  # integer, float, iso8601, weekday, timestamp
     order_only: bool  # times say the order of events and nothing else
+    time_assumed: Assumed | None = None  # what numbers were taken for without being told
     suggestion: str = ""
     unused: tuple[str, ...] = ()  # columns that play no role
     obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
@@ -76,6 +77,7 @@ class IngestReport:
             "columns": {c.role: {"column": c.column, "how": c.how} for c in self.columns},
             "time_format": self.time_format,
             "order_only": self.order_only,
+            "time_assumed": self.time_assumed,
             "obfuscated": self.obfuscated,
         }
 
@@ -113,14 +115,21 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
     rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
     stream = table.batches(chosen, rejects, run.progress)
-    time_format, stream = recognise_times(table, chosen, stream, rejects)
+    time_format, stream = recognise_times(table, chosen, stream, rejects, opened.times_are)
     encoded = encode(stream, normal_schema(table, chosen), opened.rules(time_format), rejects, run)
     named, blank = encoded.categories, int(NO_USER)
     categories = None if named is None else ItemCategories.of(encoded.items, named, len(encoded.item_ids), blank)
-    traces, duplicates = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
+    traces, duplicates, guessed = _sorted_traces(encoded, time_format, opened.newest_first, run.threads)
     run.progress("sort", 1.0)
     found = Found(
-        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256()
+        encoded.rows,
+        traces.events,
+        traces.users,
+        traces.domain_size,
+        duplicates,
+        traces.times is None,
+        table.sha256(),
+        guessed,
     )
     report = ingest_report(table, found, rejects, opened.choices, time_format)
     return Events(traces, encoded.user_ids, encoded.item_ids, report, categories)
@@ -135,6 +144,7 @@ class Opened:
     preset: Preset | None
     min_rating: float | None
     max_dirty_share: float
+    times_are: str | None = None
 
     @property
     def chosen(self) -> Chosen:
@@ -172,7 +182,7 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
         needed=("user", "item") if min_rating is None and source.rating is None else ("user", "item", "rating"),
         hint=table.hint(),
     )
-    return Opened(table, choices, preset, min_rating, source.max_dirty_share)
+    return Opened(table, choices, preset, min_rating, source.max_dirty_share, source.times_are)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +196,7 @@ class Found:
     duplicates: int | None
     order_only: bool
     sha256: str | None
+    time_assumed: Assumed | None = None
 
 
 def ingest_report(
@@ -210,6 +221,7 @@ def ingest_report(
         columns=tuple(choices.values()),
         time_format=time_format.name if time_format else None,
         order_only=found.order_only,
+        time_assumed=found.time_assumed,
         suggestion="" if by_preset else table.hint(),
         unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
         obfuscated=_obfuscated(table),
@@ -250,14 +262,17 @@ def _preset_roles(table: Table, preset: Preset | None) -> dict[Role, str] | None
 
 
 def recognise_times(
-    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch], rejects: Rejects
+    table: Table, chosen: Chosen, stream: Iterator[pa.RecordBatch], rejects: Rejects, unit: str | None = None
 ) -> tuple[TimeFormat | None, Iterator[pa.RecordBatch]]:
-    """Recognise the times by the first batch that has any, without losing the batches looked at."""
+    """Recognise the times by the first batch that has any, without losing the batches looked at.
+
+    `unit` is that of numbers, where it was declared.
+    """
     if "time" not in chosen:
         return None, stream
-    unit = timestamp_unit(table.type_of(chosen["time"]))
-    if unit is not None:
-        return TimeFormat("timestamp", ticks_per_second=unit), stream
+    per_second = timestamp_unit(table.type_of(chosen["time"]))
+    if per_second is not None:
+        return declared(TimeFormat("timestamp", per_second), unit, chosen["time"], table.name), stream
     seen = []
     sample = pa.nulls(0, normal_schema(table, chosen).field("time").type)
     before, first = 0, None
@@ -269,7 +284,8 @@ def recognise_times(
         if len(sample) or len(seen) == 64:
             break
         before += batch.num_rows
-    return find_time_format(sample, chosen["time"], table.name, first), itertools.chain(seen, stream)
+    found = find_time_format(sample, chosen["time"], table.name, first)
+    return declared(found, unit, chosen["time"], table.name), itertools.chain(seen, stream)
 
 
 def _first_filled(column: pa.Array) -> int:
@@ -282,12 +298,12 @@ def _first_filled(column: pa.Array) -> int:
 
 def _sorted_traces(
     encoded: Encoded, time: TimeFormat | None, newest_first: bool, threads: int | None
-) -> tuple[Traces, int | None]:
+) -> tuple[Traces, int | None, Assumed | None]:
     """Group by user, sort by time; a stable sort leaves equal times in row order."""
     users = len(encoded.user_ids)
     offsets, items, ticks = group_rows(encoded.users, encoded.items, encoded.ticks, users, newest_first)
     if time is None:
-        return Traces(offsets, items, len(encoded.item_ids)), None
+        return Traces(offsets, items, len(encoded.item_ids)), None, None
 
     def block(first: int) -> int:
         last = min(first + _SORT_BLOCK_USERS, users)
@@ -296,4 +312,5 @@ def _sorted_traces(
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         duplicates = sum(pool.map(block, range(0, users, _SORT_BLOCK_USERS)))
-    return Traces(offsets, items, len(encoded.item_ids), seconds(ticks, time)), duplicates
+    times, guessed = seconds(ticks, time)
+    return Traces(offsets, items, len(encoded.item_ids), times), duplicates, guessed

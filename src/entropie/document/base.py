@@ -8,7 +8,7 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -94,6 +94,10 @@ class Input(Struct, frozen=True, omit_defaults=True):
     columns: dict[str, Column] = {}
     time_format: str | None = None
     order_only: bool = False
+    time_assumed: Annotated[
+        Literal["order", "seconds", "declared order"] | None,
+        Meta(description="What numbers were taken for without being told, or times against their looks."),
+    ] = None
     categories: CategoryFacts | None = None
     min_events: Count | None = None
     dropped_users: Count = 0

@@ -148,7 +148,7 @@ def _from_files(spark: SparkSession, opened: Opened) -> Rows:
     table = cast(FileTable, opened.table)
     chosen = dict(opened.chosen)
     rejects = Rejects(table.name)
-    time = recognise_times(table, chosen, _first_batches(table, chosen, rejects), rejects)[0]
+    time = recognise_times(table, chosen, _first_batches(table, chosen, rejects), rejects, opened.times_are)[0]
     wanted = 4 * parallelism(spark)
     files = table.pieces(fine=False)
     homes = _homes(sum(file.size for file in files), wanted)
@@ -224,7 +224,8 @@ def _recognised(opened: Opened, frame: DataFrame) -> TimeFormat | None:
     target = normal_schema(opened.table, chosen).field("time").type
     values = [float(value) for value in first] if pa.types.is_floating(target) else first
     batch = pa.RecordBatch.from_arrays([pa.array(values, target)], names=["time"])
-    return recognise_times(opened.table, chosen, iter([batch]), Rejects(opened.table.name))[0]
+    named = Rejects(opened.table.name)
+    return recognise_times(opened.table, chosen, iter([batch]), named, opened.times_are)[0]
 
 
 def _has_row_numbers(frame: DataFrame) -> bool:
