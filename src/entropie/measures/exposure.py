@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,15 +79,35 @@ def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS) -> 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The people whose match is clearest, and how many of them are re-identified; 95 % interval of its own."""
+    """The people whose match is clearest, and how many of them are re-identified; 95 % interval of its own.
+
+    alike   clearest by how far the best so many candidates stand ahead of the others
+    """
 
     share: float
     people: int
     reidentified: Interval
+    alike: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
-        return {"share": self.share, "people": self.people, "reidentified": self.reidentified.to_json()}
+        numbers = {"share": self.share, "people": self.people, "alike": self.alike}
+        return {**numbers, "reidentified": self.reidentified.to_json()}
+
+
+def few_tails(
+    low: NDArray[np.int64], high: NDArray[np.int64], among: Mapping[int, NDArray[np.float64]]
+) -> tuple[Tail, ...]:
+    """Parts of the people by how far the best k candidates stand ahead of the others together, one of them being named
+    at random; `low` and `high` are how many strangers surely and possibly stand before the right person.
+
+    Of two people who are alike, and nobody else is, neither stands ahead, and a model may even prefer the wrong one.
+    """
+    found: list[Tail] = []
+    for k, gaps in among.items():
+        inside = np.clip((k - low) / (high - low + 1.0), 0.0, 1.0)
+        found += (replace(part, alike=k) for part in tail_of(inside / k, gaps)[:-1])
+    return tuple(found)
 
 
 def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[Tail, ...]:
