@@ -281,7 +281,6 @@ def _from_spark(request: Request) -> Findings:
     """What one machine would find, from a cluster."""
     alone = {
         "category": request.source.category,
-        "point_errors": request.attackers.point_errors,
         "known": request.attackers.known is not None,
         "converge": request.attackers.converge,
         "window": request.attackers.window,
