@@ -297,7 +297,6 @@ def _from_spark(request: Request) -> Findings:
         "category": request.source.category,
         "stays": request.source.stays,
         "source": request.source.source,
-        "point_errors": request.attackers.point_errors,
         "known": request.attackers.known is not None,
         "converge": request.attackers.converge,
         "window": request.attackers.window,

@@ -28,6 +28,7 @@ REPLICATES = 1000
 """Bootstrap replicates behind an interval."""
 
 RULES = ("date", "halves", "history")
+TIME_UNITS = ("s", "ms", "us", "ns", "order")
 ATTACKERS = ("points", "profile", "crowd", "joint", "known-file", "reports")
 """Attackers by what they know, as `scope` names them."""
 
@@ -87,7 +88,7 @@ class Source:
     user: str | None = _option(None, "Column that holds the person.", metavar="C")
     item: str | None = _option(None, "Column of the item; several: city,shop.", "columns", "C,...")
     time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
-    time_format: str | None = _option(None, "How times are written: day-first, '%d.%m.%y'.", metavar="HOW")
+    time_format: str | None = _option(None, "Of times: s, ms, order, day-first, '%d.%m.%y'.", metavar="HOW")
     time_zone: str | None = _option(None, "Zone of times that name none. [UTC]", metavar="NAME")
     category: str | None = _option(None, "Column that holds the category of the item.", metavar="C")
     rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
@@ -112,6 +113,11 @@ class Source:
     def roles(self) -> dict[str, str | None]:
         """The column named for each role."""
         return {role: getattr(self, role) for role in ("user", "item", "time", "category", "rating")}
+
+    @property
+    def times_are(self) -> str | None:
+        """The unit of times that are numbers, or `order`, where the format says no more."""
+        return self.time_format if self.time_format in TIME_UNITS else None
 
 
 @dataclass(frozen=True, slots=True)

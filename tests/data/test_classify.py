@@ -474,7 +474,7 @@ def test_the_unit_is_that_of_most_ticks_in_any_order(values: list[int], rng: obj
     unit = next((unit for unit, count in zip((1, 10**3, 10**6), below, strict=True) if 2 * count > len(values)), 10**9)
     rows = min(values) >= 0 and max(values) <= len(values) * unit
     assert ticks_per_second(facts, FORMATS["integer"]) == (None if rows else unit)
-    found = seconds(np.array(values, np.int64), FORMATS["integer"])
+    found, _ = seconds(np.array(values, np.int64), FORMATS["integer"])
     assert (found is None) == rows
     assert found is None or found.tolist() == [value // unit for value in values]
     assert ticks_per_second(facts, FORMATS["iso8601"]) == 10**6

@@ -32,9 +32,10 @@ def told(rows: Any) -> list[dict[str, Any]]:
     [
         ({"users": 40, "longest": 16}, {}),
         ({"users": 50, "shortest": 1, "longest": 20, "text": True}, {"targets": 9, "seed": 4}),
+        ({"users": 40, "longest": 16}, {"point_errors": "time=30min,items=10%", "points": [2], "targets": 9}),
         ({"users": 30, "timed": False}, {"rule": "history", "train_events": 3, "control": False}),
     ],
-    ids=["everybody", "some attacked, some with few events", "history, no times"],
+    ids=["everybody", "some attacked, some with few events", "points with errors", "history, no times"],
 )
 def test_rows_are_those_of_one_machine(
     here: Session, tmp_path: Any, drawn: dict[str, Any], options: dict[str, Any]

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 PLACES = 5
+_COMMON = 14
 DAY = 86_400
 _BEGIN = 1_600_000_000 // DAY * DAY
 
@@ -117,12 +118,95 @@ def rare_transitions(crowd: Crowd) -> pa.Table:
     )
 
 
+def own_gaps(crowd: Crowd) -> pa.Table:
+    """The exposed come back after a number of hours of their own, the others at any hour; times to the hour."""
+    rng = np.random.default_rng(crowd.seed)
+    span = crowd.events * 24
+    times = [
+        rng.integers(0, 24) + np.arange(crowd.events) * (3 + person)
+        if person < crowd.exposed
+        else np.sort(rng.integers(0, span, crowd.events))
+        for person in range(crowd.people)
+    ]
+    return _table([_shared(rng, crowd.events) for _ in times], [_BEGIN + 3600 * own for own in times])
+
+
+def own_hour_of_the_week(crowd: Crowd) -> pa.Table:
+    """The exposed come once a week at two places, each at an hour of the week of their own; the others at any."""
+    rng = np.random.default_rng(crowd.seed)
+    hours = rng.permutation(168)[: crowd.exposed]
+    weeks = np.arange(crowd.events) * 168
+    times = [
+        weeks + (hours[person] if person < crowd.exposed else rng.integers(0, 168, crowd.events))
+        for person in range(crowd.people)
+    ]
+    items = [[f"place {place}" for place in rng.integers(0, 2, crowd.events)] for _ in times]
+    return _table(items, [_BEGIN + 3600 * own for own in times])
+
+
+def own_pair(crowd: Crowd) -> pa.Table:
+    """Common items, of which each of the exposed has two that nobody else has together and alone."""
+    rng = np.random.default_rng(crowd.seed)
+    pairs = _pairs(rng, crowd.exposed)
+    return _table(
+        [
+            [f"place {pairs[person][place]}" for place in rng.integers(0, 2, crowd.events)]
+            if person < crowd.exposed
+            else [f"place {place}" for place in rng.integers(0, _COMMON, crowd.events)]
+            for person in range(crowd.people)
+        ]
+    )
+
+
+def two_alternating(crowd: Crowd) -> pa.Table:
+    """The exposed go to and fro between two common items, two people to a pair of them, one the other way round."""
+    rng = np.random.default_rng(crowd.seed)
+    pairs = _pairs(rng, -(-crowd.exposed // 2))
+    return _table(
+        [
+            [f"place {pairs[person // 2][(event + person) % 2]}" for event in range(crowd.events)]
+            if person < crowd.exposed
+            else [f"place {place}" for place in rng.integers(0, _COMMON, crowd.events)]
+            for person in range(crowd.people)
+        ]
+    )
+
+
+def own_number_a_day(crowd: Crowd) -> pa.Table:
+    """Everybody is there every day, the others once; the exposed so many times as nobody else. Times to the day."""
+    rng = np.random.default_rng(crowd.seed)
+    numbers = [2 + person if person < crowd.exposed else 1 for person in range(crowd.people)]
+    days = [np.repeat(np.arange(crowd.events), number) for number in numbers]
+    return _table([_shared(rng, own.size) for own in days], [_BEGIN + DAY * own for own in days])
+
+
+def own_company(crowd: Crowd) -> pa.Table:
+    """The exposed are always in company, two by two at the same place and hour; the others go by themselves."""
+    rng = np.random.default_rng(crowd.seed)
+    together = [-1 - person // 2 if person < crowd.exposed else person for person in range(crowd.people)]
+    walks = {who: (_shared(rng, crowd.events), np.sort(rng.integers(0, 24 * 60, crowd.events))) for who in together}
+    return _table([walks[who][0] for who in together], [_BEGIN + 3600 * walks[who][1] for who in together])
+
+
 KINDS: Mapping[str, Callable[[Crowd], pa.Table]] = {
     made.__name__.replace("_", " "): made
     for made in (
-        hidden_subgroup, own_items, never_again, own_times, few_events, many_ids, unique_events, rare_transitions
+        hidden_subgroup, own_items, never_again, own_times, few_events, many_ids, unique_events, rare_transitions,
+        own_gaps, own_hour_of_the_week, own_pair, two_alternating, own_company,
     )
 }  # fmt: skip
+
+UNCOVERED: Mapping[str, Callable[[Crowd], pa.Table]] = {"own number a day": own_number_a_day}
+"""What no attacker looks at, as the docs say: a PASS may be had."""
+
+RISKS: Mapping[str, float] = {"two alternating": 0.5, "own company": 0.5}
+"""True risk of the exposed where it is not 1: of two people who are alike, one is named."""
+
+
+def _pairs(rng: np.random.Generator, count: int) -> list[tuple[int, int]]:
+    """Different pairs of common items, in an order of their own."""
+    every = [(one, other) for one in range(_COMMON) for other in range(one)]
+    return [every[place] for place in rng.permutation(len(every))[:count]]
 
 
 def _shared(rng: np.random.Generator, events: int) -> list[str]:

@@ -9,8 +9,18 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from adversarial import KINDS, Crowd, harmless, hidden_subgroup
-from hypothesis import Phase, given, settings
+from adversarial import (
+    KINDS,
+    RISKS,
+    Crowd,
+    few_events,
+    harmless,
+    hidden_subgroup,
+    many_ids,
+    own_items,
+    own_times,
+)
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import entropie
@@ -39,8 +49,44 @@ def test_never_a_pass(kind):
     st.sampled_from(LIMITS),
 )
 def test_never_a_pass_whatever_the_sizes(kind, crowd, limit):
+    assume(2.0 * limit < RISKS.get(kind, 1.0))
     found = assessed(KINDS[kind](crowd), limit)
     assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
+
+
+LARGE = {
+    "32 of 8,000 people with places of their own": (hidden_subgroup, Crowd(8_000, 12, 32)),
+    "6,000 of 7,500 people with nine events each": (few_events, Crowd(7_500, 12)),
+    "everybody under 20 ids": (many_ids, Crowd(4_000, 12)),
+    "everybody at a second of the day of their own": (own_times, Crowd(4_000, 12)),
+    "every event at an item of its own": (own_items, Crowd(4_000, 12)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", LARGE)
+def test_never_a_pass_on_large_data(data):
+    """With everything in scope, so that nothing but the risk stands against a PASS."""
+    made, crowd = LARGE[data]
+    found = assessed(made(crowd))
+    assert found.exit_code != 0, found.verdict["headline"]
+    assert not found.verdict["decision"].startswith("PASS")
+    assert found.verdict["limits"] == []
+
+
+@pytest.mark.slow
+def test_most_people_not_assessed_leave_it_open():
+    """Where known events are not judged, nobody looks at those with nine events."""
+    found = assessed(few_events(Crowd(7_500, 12)), scope=["profile", "crowd", "joint"], accept_limited=True)
+    assert (found.exit_code, found.verdict["decision"]) == (3, "INCONCLUSIVE")
+    assert "6,000 of 7,500 people were not assessed" in found.verdict["unsettled"][0]
+
+
+@pytest.mark.slow
+def test_twenty_ids_each_leave_it_open_whatever_the_limit():
+    found = assessed(many_ids(Crowd(4_000, 12)), 0.33)
+    assert found.exit_code == 3
+    assert any("behave as one person" in said for said in found.verdict["unsettled"])
 
 
 def test_a_few_people_in_a_large_crowd():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput
-from entropie.measures.exposure import exposure
+from entropie.measures.exposure import exposure, few_tails
 
 people = st.lists(
     st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.integers(0, 5).map(float)), min_size=1, max_size=60
@@ -73,3 +73,17 @@ def test_refusals() -> None:
         exposure([1.0], [1.0, 2.0])
     with pytest.raises(InvalidInput, match="finite"):
         exposure([1.0], [math.nan])
+
+
+def test_two_who_are_alike_are_found_together() -> None:
+    """Forty people in twos, the wrong one of the two always first; 960 others of whom nobody stands ahead."""
+    low = np.concatenate((np.ones(40, np.int64), np.full(960, 500)))
+    gaps = np.concatenate((np.full(40, 6.0), np.linspace(0.0, 1.0, 960)))
+    found = {part.people: part for part in few_tails(low, low, {2: gaps})}
+    assert sorted(found) == [20, 100]
+    assert {part.alike for part in found.values()} == {2}
+    assert found[20].reidentified.value == pytest.approx(0.5)
+    assert found[100].reidentified.value == pytest.approx(0.2)
+    # tied with the other one: inside the best two for sure, inside the best one in every second case
+    tied = few_tails(np.zeros(30, np.int64), np.ones(30, np.int64), {1: np.zeros(30), 2: np.zeros(30)})
+    assert [part.reidentified.value for part in tied] == pytest.approx([0.5, 0.5])

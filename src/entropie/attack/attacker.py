@@ -7,8 +7,8 @@ attacker. Names in no row, numbers of people only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from entropie.document.assessment import Attacker, LookAlikes, TailGroup
 from entropie.document.base import plain
 from entropie.document.measured import Guess, MostExposed, ShareInterval
 from entropie.measures.best import level_among
-from entropie.measures.exposure import tail_of
+from entropie.measures.exposure import few_tails, tail_of
 from entropie.measures.identification import GUESSES, top_k_errors
 from entropie.measures.intervals import share_interval
 from entropie.measures.projection import Ranks
@@ -81,6 +81,7 @@ class Naming:
     rank_low    strangers who are strictly better; one column per draw where there are several
     rank_high   strangers who are not worse; where the list ends before the person, all that may stand before
     unique      share of draws in which the person is the only candidate
+    among       how far the best two, or more, stand ahead of the others together, by their number
     """
 
     credit: NDArray[np.float64]
@@ -88,6 +89,7 @@ class Naming:
     rank_low: NDArray[np.int64] | None = None
     rank_high: NDArray[np.int64] | None = None
     unique: NDArray[np.float64] | None = None
+    among: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @classmethod
     def of_outcome(cls, outcome: AttackOutcome, targets: int) -> Naming:
@@ -105,6 +107,14 @@ class Naming:
     def reidentified(self) -> ShareInterval:
         """Share of targets named rightly."""
         return _share(self.credit)
+
+    @property
+    def tail(self) -> tuple[TailGroup, ...]:
+        """The people whose match is clearest, by the best candidate and by the best few."""
+        few: tuple[TailGroup, ...] = ()
+        if self.among and self.rank_low is not None and self.rank_high is not None:
+            few = few_tails(self.rank_low, self.rank_high, self.among)
+        return (*few, *tail_of(self.credit, self.clarity))
 
     def within(self, guesses: Sequence[int], people: int) -> tuple[Guess, ...]:
         """Error within so many guesses; nothing where ranks are not known."""
@@ -157,7 +167,7 @@ class AttackerRow:
             reidentified=naming.reidentified,
             control=None if control is None else control.reidentified,
             top_k=naming.within(GUESSES, people),
-            tail=tail_of(naming.credit, naming.clarity),
+            tail=naming.tail,
             failed=worse_than_guessing(naming.within(GUESSES, people), people, naming.credit.size),
             unicity=None if naming.unique is None else _share(naming.unique),
             naming=naming,

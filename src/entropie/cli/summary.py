@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _FEW_PEOPLE = 30
 _POINTS = 4
+_ASSUMED = {
+    "order": ("the order of events alone", "--time-format s: they are seconds"),
+    "seconds": ("seconds since 1970", "--time-format order: they number events"),
+}
 _NOT_COVERED = (
     "Not covered: attackers with other data, what can be inferred about a person without re-identifying them, "
     "whether somebody is in the data at all."
@@ -138,6 +142,9 @@ def _columns(facts: dict[str, Any]) -> list[str]:
     lines += _times(facts)
     if "time" in columns and columns["time"]["column"] is None:
         lines.append("No time column: rows are in the order of the file (--time names one).")
+    if facts.get("time_assumed") in _ASSUMED:
+        taken, other = _ASSUMED[facts["time_assumed"]]
+        lines.append(output.paragraph(f"Times are small numbers, taken for {taken} ({other})."))
     return lines
 
 

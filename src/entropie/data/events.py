@@ -32,7 +32,7 @@ from entropie.data.standard import StandardInput
 from entropie.data.stays import visits_of
 from entropie.data.tables import ArrowTable, Chosen, Table, TextTable, normal_schema, open_files
 from entropie.data.time_options import given_format, in_zone, refuse_without_times, repeated_in
-from entropie.data.times import TimeFormat, find_time_format, seconds
+from entropie.data.times import Assumed, TimeFormat, declared, find_time_format, seconds
 from entropie.data.traces import Traces
 from entropie.errors import InvalidParameter, option
 from entropie.kernels.traces import count_duplicates, group_rows, sort_users
@@ -60,6 +60,7 @@ class IngestReport:
     columns: tuple[ColumnChoice, ...]
     time_format: str | None  # integer, float, iso8601, weekday, timestamp, day-first, month-first, a pattern
     order_only: bool  # times say the order of events and nothing else
+    time_assumed: Assumed | None = None  # what numbers were taken for without being told
     suggestion: str = ""
     unused: tuple[str, ...] = ()  # columns that play no role
     obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
@@ -85,6 +86,7 @@ class IngestReport:
             "columns": {c.role: {"column": c.column, "how": c.how} for c in self.columns},
             "time_format": self.time_format,
             "order_only": self.order_only,
+            "time_assumed": self.time_assumed,
             "obfuscated": self.obfuscated,
             **({"order_told": True} if self.order_told else {}),
             **({} if self.time_zone is None else {"time_zone": self.time_zone, "repeated_times": self.repeated_times}),
@@ -135,7 +137,7 @@ def arranged(
     time_format = settled_times(opened, encoded, time_format)
     named, blank = encoded.categories, int(NO_USER)
     categories = None if named is None else ItemCategories.of(encoded.items, named, len(encoded.item_ids), blank)
-    traces, duplicates, rows = _sorted_traces(encoded, time_format, opened.newest_first, run.threads, numbered)
+    traces, duplicates, guessed, rows = _sorted_traces(encoded, time_format, opened.newest_first, run.threads, numbered)
     user_ids, item_ids = encoded.user_ids, encoded.item_ids
     if opened.source.stays is not None:
         visits = visits_of(traces, item_ids, opened.source, rejects)
@@ -144,7 +146,7 @@ def arranged(
     run.progress("sort", 1.0)
     found = Found(
         encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256(),
-        repeated_in(traces.times, time_format),
+        repeated_in(traces.times, time_format), guessed,
     )  # fmt: skip
     report = ingest_report(table, found, rejects, opened.choices, time_format)
     return Events(traces, user_ids, item_ids, report, categories), rows
@@ -213,6 +215,7 @@ class Found:
     order_only: bool
     sha256: str | None
     repeated_times: int | None = None
+    time_assumed: Assumed | None = None
 
 
 def ingest_report(
@@ -237,6 +240,7 @@ def ingest_report(
         columns=tuple(choices.values()),
         time_format=time_format.title if time_format else None,
         order_only=found.order_only,
+        time_assumed=found.time_assumed,
         suggestion="" if by_preset else table.hint(),
         unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
         obfuscated=_obfuscated(table),
@@ -320,7 +324,8 @@ def recognise_times(
             break
         before += batch.num_rows
     found = find_time_format(sample, chosen["time"], table.name, first)
-    return in_zone(found, source, chosen["time"], table.name), itertools.chain(seen, stream)
+    zoned = in_zone(found, source, chosen["time"], table.name)
+    return declared(zoned, source.times_are, chosen["time"], table.name), itertools.chain(seen, stream)
 
 
 def settled_times(opened: Opened, encoded: Encoded, time: TimeFormat | None) -> TimeFormat | None:
@@ -340,7 +345,7 @@ def _first_filled(column: pa.Array) -> int:
 
 def _sorted_traces(
     encoded: Encoded, time: TimeFormat | None, newest_first: bool, threads: int | None, numbered: bool
-) -> tuple[Traces, int | None, NDArray[np.uint32]]:
+) -> tuple[Traces, int | None, Assumed | None, NDArray[np.uint32]]:
     """Group by user, sort by time; a stable sort leaves equal times in row order.
 
     Where rows are numbered, their numbers travel where items do, so that every event finds its row.
@@ -349,12 +354,12 @@ def _sorted_traces(
     rows = np.arange(encoded.users.size, dtype=np.uint32) if numbered else encoded.items
     offsets, rows, ticks = group_rows(encoded.users, rows, encoded.ticks, users, newest_first)
     blocks = [(first, min(first + _SORT_BLOCK_USERS, users)) for first in range(0, users, _SORT_BLOCK_USERS)]
-    times = duplicates = None
+    times = duplicates = guessed = None
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         if time is not None:
             list(pool.map(lambda ends: sort_users(offsets, rows, ticks, *ends), blocks))
         items = encoded.items[rows] if numbered else rows
         if time is not None:
             duplicates = sum(pool.map(lambda ends: int(count_duplicates(offsets, items, ticks, *ends)), blocks))
-            times = seconds(ticks, time)
-    return Traces(offsets, items, len(encoded.item_ids), times), duplicates, rows
+            times, guessed = seconds(ticks, time)
+    return Traces(offsets, items, len(encoded.item_ids), times), duplicates, guessed, rows

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from entropie.data.dates import format_of
 from entropie.data.normalise import timestamp_unit
-from entropie.data.times import TimeFormat
+from entropie.data.times import TimeFormat, declared
 from entropie.data.zones import check_zone, repeated
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.request import Source
@@ -29,11 +29,12 @@ def given_format(source: Source, kind: pa.DataType, column: str, name: str) -> T
         check_zone(source.time_zone)
     unit = timestamp_unit(kind)
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if source.time_format is None:
+    if source.time_format is None or source.times_are is not None:
         if unit is None:
             return None
         says = pa.types.is_timestamp(kind) and kind.tz is not None
-        return TimeFormat("timestamp", unit, zone=None if says else source.time_zone)
+        time = TimeFormat("timestamp", unit, zone=None if says else source.time_zone)
+        return declared(time, source.times_are, column, name)
     time = format_of(source.time_format)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise InvalidInput(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,10 +14,23 @@ from numpy.typing import NDArray
 
 from entropie.data.arrow import values_of
 from entropie.errors import InvalidInput, option, shown
+from entropie.kernels.keyed import mixed
 
 SIZES = (10**11, 10**14, 10**17)
 """Numbers of seconds, thousandths and millionths of a second since 1970 stay below these."""
 
+EARLY = 10**8
+"""Seconds since 1970 that are all below this end in March 1973, before most data on people."""
+
+SAMPLED = 4096
+"""Numbers that are looked at for whether they occur twice."""
+
+MISSED = 20
+"""Numbers of the sample that chance must have made to occur twice, for it to tell when none does."""
+
+Assumed = Literal["order", "seconds", "declared order"]
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_BLOCK = 1 << 20
 _NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity))\s*", re.IGNORECASE)
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 _ISO = re.compile(
@@ -43,6 +58,7 @@ class TimeFormat:
     called: str = ""  # how whoever gave the pattern wrote it
     told: bool = False  # that day or month comes first was told from the column
     zone: str | None = None  # of times that do not say it; universal time if None
+    unit: str | None = None  # the unit of numbers that was declared, or `order`
 
     def describe(self) -> str:
         """What a value must be to be read."""
@@ -62,6 +78,21 @@ class TimeFormat:
     def title(self) -> str:
         """What the document calls it."""
         return self.called or self.name
+
+
+def declared(found: TimeFormat, unit: str | None, column: str, name: str) -> TimeFormat:
+    """A format whose unit was declared; only numbers have one, and anything may say the order alone."""
+    if unit is None:
+        return found
+    if unit != "order" and found.name not in ("integer", "float"):
+        raise InvalidInput(
+            f"{option('time_format')} {unit} is for numbers; column `{column}` of {name} holds {found.describe()}. "
+            "Leave it out."
+        )
+    per_second = _PER_SECOND.get(unit)
+    if found.name == "float" and per_second is not None:
+        return replace(found, scale=1e6 / per_second, unit=unit)
+    return replace(found, ticks_per_second=per_second or found.ticks_per_second, unit=unit)
 
 
 def find_time_format(sample: pa.Array, column: str, name: str, first: str | None = None) -> TimeFormat:
@@ -93,18 +124,54 @@ def find_time_format(sample: pa.Array, column: str, name: str, first: str | None
 
 @dataclass(frozen=True, slots=True)
 class TickFacts:
-    """What tells the unit of ticks: facts of any part of them, which add up to those of the whole."""
+    """What tells the unit of ticks: facts of any part of them, which add up to those of the whole.
+
+    sample   of numbers that are small all of them: some, drawn by a hash, each with how often it occurs
+    """
 
     count: int
     below: tuple[int, int, int]  # how many lie within each of SIZES of zero
     least: int
     most: int
+    sample: tuple[tuple[int, int], ...] | None = None
 
     @classmethod
     def of(cls, ticks: NDArray[np.int64]) -> TickFacts:
         """Count some ticks, at least one."""
         small, middle, large = (int(np.count_nonzero((ticks > -size) & (ticks < size))) for size in SIZES)
-        return cls(ticks.size, (small, middle, large), int(ticks.min()), int(ticks.max()))
+        least, most = int(ticks.min()), int(ticks.max())
+        sample = _sampled(ticks) if 0 <= least <= most < EARLY else None
+        return cls(ticks.size, (small, middle, large), least, most, sample)
+
+    @classmethod
+    def merged(cls, parts: Sequence[TickFacts]) -> TickFacts:
+        """The facts of all parts together."""
+        small, middle, large = (sum(part.below[place] for part in parts) for place in range(3))
+        least, most = min(part.least for part in parts), max(part.most for part in parts)
+        sample: Counter[int] | None = Counter()
+        for part in parts:
+            if sample is None or part.sample is None:
+                sample = None
+            else:
+                sample.update(dict(part.sample))
+        kept = None if sample is None else tuple(sorted(sample.items())[:SAMPLED])
+        return cls(sum(part.count for part in parts), (small, middle, large), least, most, kept)
+
+    @property
+    def all_different(self) -> bool:
+        """Whether no number of the sample occurs twice."""
+        return self.sample is not None and all(times == 1 for _, times in self.sample)
+
+    @property
+    def unlike_a_clock(self) -> bool:
+        """Whether no two are the same, although many seconds would be at which two people do something."""
+        seconds_spanned = self.most - self.least + 1
+        return self.all_different and len(self.sample or ()) * self.count >= MISSED * seconds_spanned
+
+    @property
+    def row_numbers(self) -> bool:
+        """Whether they number rows, of which at most half are missing."""
+        return self.all_different and self.most - self.least + 1 <= 2 * self.count
 
 
 def ticks_per_second(facts: TickFacts, time: TimeFormat) -> int | None:
@@ -112,20 +179,55 @@ def ticks_per_second(facts: TickFacts, time: TimeFormat) -> int | None:
 
     Numbers of seconds stay below 1e11 until the year 5138, and so on for thousandths: the unit is the first whose
     bound holds more than half of the ticks. Whole numbers from 0 up to the number of events cannot be seconds of a
-    clock that began in 1970.
+    clock that began in 1970; nor can small ones that are all different, where chance would make many the same.
     """
+    if time.unit is not None:
+        return None if time.unit == "order" else time.ticks_per_second
     told = (10**place for place, below in zip((0, 3, 6), facts.below, strict=True) if 2 * below > facts.count)
     per_second = time.ticks_per_second or next(told, 10**9)
     numbers = time.name in ("integer", "float")
-    if numbers and facts.least >= 0 and facts.most <= facts.count * per_second:
+    if numbers and facts.least >= 0 and (facts.most <= facts.count * per_second or facts.unlike_a_clock):
         return None
     return per_second
 
 
-def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> NDArray[np.int64] | None:
-    """Turn ticks into seconds, in place; None if they say the order and no more."""
-    per_second = ticks_per_second(TickFacts.of(ticks), time)
-    return None if per_second is None else np.floor_divide(ticks, per_second, out=ticks)
+def assumed(facts: TickFacts, time: TimeFormat) -> Assumed | None:
+    """What numbers were taken for without being told: the order alone, or seconds since 1970 that ended by 1973. Also
+    that times were declared to say the order alone, although they look like times.
+
+    None where a unit was declared, where the numbers are those of rows, and where they are times of today.
+    """
+    numbers = time.name in ("integer", "float")
+    if time.unit == "order":
+        untold = replace(time, unit=None)
+        return None if numbers and ticks_per_second(facts, untold) is None else "declared order"
+    if time.unit is not None or not numbers:
+        return None
+    per_second = ticks_per_second(facts, time)
+    if per_second is None:
+        return None if facts.row_numbers else "order"
+    return "seconds" if facts.least >= 0 and facts.most < EARLY * per_second else None
+
+
+def seconds(ticks: NDArray[np.int64], time: TimeFormat) -> tuple[NDArray[np.int64] | None, Assumed | None]:
+    """Turn ticks into seconds, in place; None if they say the order and no more. Also what was assumed."""
+    facts = TickFacts.of(ticks)
+    per_second = ticks_per_second(facts, time)
+    return None if per_second is None else np.floor_divide(ticks, per_second, out=ticks), assumed(facts, time)
+
+
+def _sampled(ticks: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
+    """The numbers whose hashes are lowest, as hashes, with how often each occurs: exact in any part and order."""
+    hashes, counts = np.empty(0, np.uint64), np.empty(0, np.int64)
+    for begin in range(0, ticks.size, _BLOCK):
+        found = mixed(ticks[begin : begin + _BLOCK].astype(np.uint64))
+        if hashes.size == SAMPLED:
+            found = found[found <= hashes[-1]]
+        new, times = np.unique(found, return_counts=True)
+        every, places = np.unique(np.concatenate((hashes, new)), return_inverse=True)
+        sums = np.bincount(places, np.concatenate((counts, times)), every.size).astype(np.int64)
+        hashes, counts = every[:SAMPLED], sums[:SAMPLED]
+    return tuple(zip(hashes.tolist(), counts.tolist(), strict=True))
 
 
 _TESTS: dict[Literal["float", "iso8601", "weekday", "either"], re.Pattern[str]] = {

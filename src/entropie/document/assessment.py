@@ -96,6 +96,9 @@ class TailGroup(Part, frozen=True):
     share: Share
     people: AtLeastOne
     reidentified: ShareInterval
+    alike: Annotated[
+        AtLeastOne, Meta(description="Clearest by how far the best so many candidates stand ahead of the others.")
+    ] = 1
 
 
 class LookAlikes(Part, frozen=True):

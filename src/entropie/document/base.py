@@ -8,7 +8,7 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -98,6 +98,10 @@ class Input(Struct, frozen=True, omit_defaults=True):
     time_zone: Annotated[str | None, Meta(description="Of times that do not say it.")] = None
     repeated_times: Annotated[
         Count | None, Meta(description="Events at a local time that clocks show twice, read as the first.")
+    ] = None
+    time_assumed: Annotated[
+        Literal["order", "seconds", "declared order"] | None,
+        Meta(description="What numbers were taken for without being told, or times against their looks."),
     ] = None
     categories: CategoryFacts | None = None
     min_events: Count | None = None

@@ -13,7 +13,7 @@ from entropie.document.measured import ShareInterval
 from entropie.document.verdict import AppliedWaiver, Decision, Declared, Measure, Outcome, Profile, Verdict
 from entropie.gate.groups import LEAST_PEOPLE, WORSE, Group, among_population, groups_of, worst
 from entropie.gate.limits import limits_of
-from entropie.gate.people import assessed_statement, declared_statements, people_needed, unsettled_by
+from entropie.gate.people import assessed_statement, declared_statements, people_needed, taken_as_seconds, unsettled_by
 from entropie.gate.profiles import OWN
 from entropie.gate.waiver import Waiver
 from entropie.words import count, interval, percent, plural, stated
@@ -204,6 +204,7 @@ class Case:
             self._needed_statement(),
             self._measured_statement(),
             self._mismatch_statement(),
+            taken_as_seconds(self.document),
             *declared_statements(self.declared),
             assessed_statement(self.document),
         ]

@@ -68,6 +68,10 @@ def _of_the_data(document: Document) -> Iterator[str]:
     for row in sorted(usual, key=lambda row: row.targets / row.people)[:1]:
         if row.targets < row.people:
             yield f"{count(row.targets)} of {count(row.people)} people were attacked, drawn at random."
+    if document.input.time_assumed == "order":
+        yield "The numbers in the time column were taken for the order of events alone (--time-format names their unit)."
+    if document.input.time_assumed == "declared order":
+        yield "Declared, not checked: the times say the order of events alone (--time-format order)."
     rows, dropped = document.input.rows or 0, sum(document.input.dropped.values())
     if dropped > _EXCLUDED_ROWS * rows:
         yield f"{percent(dropped / rows)} of the rows were excluded ({', '.join(document.input.dropped)})."

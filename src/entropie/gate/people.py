@@ -102,6 +102,16 @@ def assessed_statement(document: Document) -> str:
     return f"{count(people)} of {count(total)} people were assessed{points}; {count(total - people)} were excluded."
 
 
+def taken_as_seconds(document: Document) -> str | None:
+    """That small numbers were taken for times, where nobody said so."""
+    if document.input.time_assumed != "seconds":
+        return None
+    return (
+        "The numbers in the time column were taken for seconds since 1970, all before 1973; if they only number "
+        "events, say so (--time-format order)."
+    )
+
+
 def known_events(split: SplitFacts) -> str:
     """What the attacker whose result is judged knows, in a few words."""
     return words.known_events(split.rule, split.knowledge, split.train_events, split.cut)

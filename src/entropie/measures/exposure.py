@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.document.assessment import TailGroup
@@ -41,6 +43,21 @@ def exposure(credit: ArrayLike, clarity: ArrayLike, *, groups: int = GROUPS) -> 
         groups_of_people.append(ExposureGroup(begin / shared.size, end / shared.size, end - begin, right))
     first = groups_of_people[0]
     return Exposure(groups_of_people, Group(first.ends, first.people, first.right))
+
+
+def few_tails(
+    low: NDArray[np.int64], high: NDArray[np.int64], among: Mapping[int, NDArray[np.float64]]
+) -> tuple[TailGroup, ...]:
+    """Parts of the people by how far the best k candidates stand ahead of the others together, one of them being named
+    at random; `low` and `high` are how many strangers surely and possibly stand before the right person.
+
+    Of two people who are alike, and nobody else is, neither stands ahead, and a model may even prefer the wrong one.
+    """
+    found: list[TailGroup] = []
+    for k, gaps in among.items():
+        inside = np.clip((k - low) / (high - low + 1.0), 0.0, 1.0)
+        found += (structs.replace(part, alike=k) for part in tail_of(inside / k, gaps)[:-1])
+    return tuple(found)
 
 
 def tail_of(credit: ArrayLike, clarity: ArrayLike) -> tuple[TailGroup, ...]:

@@ -20,6 +20,9 @@ from entropie.request import Request
 MATCHER = "fused"
 """What the rows call the way that traces are compared: all evidence, weighed by what the training teaches."""
 
+ALIKE = (2, 4, 8)
+"""So many candidates who are alike may stand ahead of the others together: each of them is then named now and then."""
+
 _KNOWS = {"profile": "", "crowd": ", and all released traces", "joint": ", all traces matched one-to-one"}
 
 
@@ -67,15 +70,18 @@ def naming_of(found: Candidates, owners: NDArray[np.int64], users: int) -> Namin
     not_worse = ((found.scores >= own[:, None] - TIE) & there).sum(axis=1) - 1
     low, high = np.where(inside, better, listed), np.where(inside, not_worse, users - 1)
     credit = np.where(inside & (low == 0), 1.0 / (high + 1.0), np.where(listed == 0, 1.0 / users, 0.0))
-    return Naming(credit, _clarity(found), np.minimum(low, users - 1), high)
+    among = {alike: _clarity(found, alike) for alike in ALIKE if alike < min(users, found.scores.shape[1])}
+    return Naming(credit, _clarity(found), np.minimum(low, users - 1), high, among=among)
 
 
-def _clarity(found: Candidates) -> NDArray[np.float64]:
-    """How far the best stands ahead of the second; who stands alone is clearer than all others."""
-    if found.scores.shape[1] < 2:
+def _clarity(found: Candidates, alike: int = 1) -> NDArray[np.float64]:
+    """How far the best stands ahead of the second, or of the first after so many who are alike; who stands alone is
+    clearer than all others.
+    """
+    if found.scores.shape[1] <= alike:
         return np.where(np.isfinite(found.scores).any(axis=1), 1.0, -1.0)
-    second, best = np.partition(found.scores, -2, axis=1)[:, -2:].T
+    best, next_ = found.scores.max(axis=1), np.partition(found.scores, -1 - alike, axis=1)[:, -1 - alike]
     with np.errstate(invalid="ignore"):
-        ahead = np.where(np.isfinite(best), best - second, -1.0)
+        ahead = np.where(np.isfinite(best), best - next_, -1.0)
     widest = float(ahead[np.isfinite(ahead)].max(initial=0.0))
     return np.where(np.isfinite(ahead), ahead, widest + 1.0)

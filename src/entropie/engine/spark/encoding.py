@@ -21,7 +21,7 @@ from entropie.data.prepare import check_items
 from entropie.data.rejects import Rejects
 from entropie.data.rules import settle
 from entropie.data.split import Days, is_open, untimed
-from entropie.data.times import TickFacts, ticks_per_second
+from entropie.data.times import TickFacts, assumed, ticks_per_second
 from entropie.engine.spark.boxes import gathered, mapped, received
 from entropie.engine.spark.ids import (
     Asking,
@@ -167,6 +167,7 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         items=sum(part.distinct for part in ranges if part.side == ITEMS),
         duplicates=None if time is None else sum(home.duplicates for home in facts),
         order_only=per_second is None,
+        time_assumed=None if time is None else assumed(_ticks(facts), time),
         sha256=combined_digest(told[DIGEST]) if told[DIGEST] else None,
     )
     report = ingest_report(opened.table, found, rejects, opened.choices, time)
@@ -227,9 +228,7 @@ def _settled(accounts: list[Any], events: int, rows: Rows) -> tuple[Rejects, int
 def _ticks(facts: list[HomeFacts]) -> TickFacts:
     """The facts of all ticks."""
     each = [home.ticks for home in facts if home.ticks is not None]
-    small, middle, large = (sum(part.below[place] for part in each) for place in range(3))
-    least, most = min(part.least for part in each), max(part.most for part in each)
-    return TickFacts(sum(part.count for part in each), (small, middle, large), least, most)
+    return TickFacts.merged(each)
 
 
 def _orders(homes: DataFrame, facts: list[HomeFacts], people: int) -> tuple[Order, Order]:
