@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import http.client
 import json
 import os
@@ -70,14 +71,22 @@ def asked(port: int, method: str, path: str, body: bytes | None, headers: Any) -
         connection.close()
 
 
+def _die_with_parent() -> None:
+    """Let the service end with the tests, also where these are killed (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 def started(store: str | Path, *more: str, **settings: Any) -> Running:
     """Start a service and wait until it listens."""
+    before = settings.pop("preexec_fn", lambda: None)
     process = subprocess.Popen(
         [*RUN, "--store", str(store), *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: (_die_with_parent(), before()),
         **settings,
     )
     assert process.stdout is not None

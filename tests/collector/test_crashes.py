@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import collector_made as made
+import psycopg
 from collector_kills import kill_often
 
 
@@ -14,6 +15,14 @@ def test_a_service_that_is_killed_loses_nothing_and_counts_nothing_twice(tmp_pat
     found = kill_often(tmp_path / "store", made.drinks(), tmp_path, kills=6)
     assert (found.lost, found.twice) == (0, 0)
     assert found.confirmed > 200
+
+
+def test_the_same_in_postgresql(postgres, tmp_path):
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS entropie_collector CASCADE")
+    found = kill_often(postgres, made.drinks(), tmp_path, kills=3)
+    assert (found.lost, found.twice) == (0, 0)
+    assert found.confirmed > 20
 
 
 def test_a_store_that_dies_at_every_step_of_a_commit(tmp_path):

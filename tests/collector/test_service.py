@@ -178,9 +178,35 @@ def test_the_admin_listener_asks_for_its_token(service):
     assert service.ask("GET", "/v1/collections", Authorization=f"Bearer {service.token}")[0] == 404
 
 
+def raw(port: int, text: bytes) -> bytes:
+    """The first line of the answer to these bytes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
+        link.sendall(text)
+        return link.recv(1000).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("path", [b"//v1/collections", b"/%76%31/collections", b"/./v1/collections", b"/v1/../metrics"])
+def test_no_spelling_of_a_path_gets_past_the_token(service, path):
+    assert raw(service.admin_port, b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")[9:12] in (b"401", b"404")
+
+
+@pytest.mark.parametrize(
+    "lengths", [b"-5", b"24\r\nContent-Length: 48", b"24\r\nTransfer-Encoding: chunked", b"9" * 400, b"+24"]
+)
+def test_bodies_of_two_lengths_are_refused(service, lengths):
+    before = service.admin("GET", f"/v1/collections/{PLACES.id}/export")[1]["reports"]
+    head = f"POST /v1/collections/{PLACES.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_TYPE}\r\n".encode()
+    assert raw(service.port, head + b"Content-Length: " + lengths + b"\r\n\r\n" + os.urandom(48))[9:12] in (
+        b"400",
+        b"413",
+    )
+    assert service.admin("GET", f"/v1/collections/{PLACES.id}/export")[1]["reports"] == before
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [
+        ("POST", "/v1/collections", b"[" * 100_000, 400),
         ("POST", "/v1/collections", b"{}", 400),
         ("POST", "/v1/collections", b"\xff", 400),
         ("POST", "/v1/collections", PLACES.canonical + b" ", 400),

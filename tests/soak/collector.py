@@ -112,8 +112,8 @@ def preloaded(folder: Path, seconds: float, reports: int) -> list[Row]:
     ]
 
 
-def kills(folder: Path, number: int) -> list[Row]:
-    found = kill_often(folder / "store", DRINKS, folder, number)
+def kills(folder: Path, number: int, store: str | None) -> list[Row]:
+    found = kill_often(store or folder / "store", DRINKS, folder, number)
     return [
         Row(f"kill -9 at random, {number} times", "", f"{found.confirmed:,} confirmed in {found.tries:,} tries"),
         Row("  confirmed and lost", "0", f"{found.lost:,}", found.lost == 0),
@@ -240,6 +240,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each load [60]")
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--store", help="an empty store for the kills, such as postgresql://... [a new file]")
     parser.add_argument("--preload", type=int, default=10**7)
     parser.add_argument("--people", type=int, default=10**5, help="simulated devices [100000]")
     parser.add_argument(
@@ -251,7 +252,7 @@ def main() -> int:
         "singles": lambda folder: singles(folder, seconds),
         "batches": lambda folder: batches(folder, seconds),
         "preload": lambda folder: preloaded(folder, seconds, min(given.preload, 10**8)),
-        "kills": lambda folder: kills(folder, min(given.kills, 10_000)),
+        "kills": lambda folder: kills(folder, min(given.kills, 10_000), given.store),
         "overload": lambda folder: overload(folder, min(seconds, 60.0)),
         "full": full,
         "estimates": lambda folder: estimates(folder, min(given.people, 10**6)),
