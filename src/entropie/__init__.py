@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
+    from entropie.release.apply import Manifest, apply
     from entropie.release.result import Sweep
     from entropie.release.sweep import sweep
     from entropie.theory.guarantee import Guarantee
@@ -54,6 +55,7 @@ _HOMES = {
     "Ledger": "entropie.mechanisms.ledger",
     "LedgerGuarantee": "entropie.mechanisms.ledger",
     "LocalHashing": "entropie.mechanisms.local_hashing",
+    "Manifest": "entropie.release.apply",
     "Mitigation": "entropie.mitigate.mitigation",
     "NotSent": "entropie.collector.client",
     "OutputFailed": "entropie.errors",
@@ -67,6 +69,7 @@ _HOMES = {
     "Sweep": "entropie.release.result",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
+    "apply": "entropie.release.apply",
     "assess": "entropie.assessment",
     "attributes": "entropie.mitigate.attributes",
     "calibrate": "entropie.mechanisms.calibrate",
@@ -99,6 +102,7 @@ __all__ = [
     "Ledger",
     "LedgerGuarantee",
     "LocalHashing",
+    "Manifest",
     "Mitigation",
     "NotSent",
     "OutputFailed",
@@ -113,6 +117,7 @@ __all__ = [
     "Unreachable",
     "__version__",
     "accuracy",
+    "apply",
     "assess",
     "attributes",
     "calibrate",

@@ -29,6 +29,7 @@ _DOCUMENTS = {
     "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
     "guarantee": ("printed by `guarantee --json`", "theory.guarantee", "Guarantee"),
     "ledger": ("made by `Ledger.to_document`, kept by a client", "document.ledger", "LedgerDocument"),
+    "manifest": ("OUT.manifest.json, also printed by `apply --json`", "release.apply", "Manifest"),
     "matrix": ("printed by `guarantee --matrix FILE --json`", "theory.matrix", "MatrixGuarantee"),
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),

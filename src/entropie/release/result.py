@@ -19,7 +19,7 @@ from entropie.mitigate.loss import LOST
 from entropie.mitigate.mitigation import Combination
 from entropie.notebook import html_table
 from entropie.release.plan import FILE as PLAN
-from entropie.release.plan import ReleasePlan, MitigationStep
+from entropie.release.plan import MitigationStep, ReleasePlan
 from entropie.spreadsheet import safe_cell
 from entropie.words import count, interval, listed, percent, plural, stated
 
@@ -38,7 +38,7 @@ class SweepRow(Part, frozen=True):
     steps                 what is done, in this order
     action                the same in words
     cost                  what is lost, on the scale of the sweep
-    decision              as `assess` decides on the same data; the intervals of a PASS allow for the search
+    decision              as `assess` decides on the same data; a PASS has to hold when the search is allowed for
     meets                 whether that is enough
     risk                  the number judged: of the people named by `whom`, by the attacker named
     at_least              whether an attacker decided alone, so that others who may re-identify more were not run

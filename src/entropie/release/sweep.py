@@ -31,11 +31,12 @@ from entropie.mitigate.loss import check_scale, loss
 from entropie.mitigate.mitigation import AXES, Combination, Mitigation, candidates
 from entropie.progress import Progress, silent, under
 from entropie.release.judging import Judge, Judged
-from entropie.release.plan import Data, ReleasePlan, MitigationStep
+from entropie.release.plan import Data, MitigationStep, ReleasePlan
 from entropie.release.result import Outcome, Sweep, SweepRow
 from entropie.release.search import cheapest
 from entropie.request import Request
 from entropie.theory import checks
+from entropie.words import plural
 from entropie.words import seconds as shown_seconds
 
 REPLICATES = 200
@@ -298,12 +299,16 @@ class _Search:
         share = _share(strongest_row(judged.rows)[1])
         verdict = judged.verdict
         if verdict is not None:
-            limited = verdict.decision == "PASS (limited)"
+            decision = "INCONCLUSIVE" if judged.by_luck else verdict.decision
+            limited = decision == "PASS (limited)"
+            among = plural(self.judge.searched, "combination")
+            luck = [f"It passes alone, and not when allowing for a search among {among}."] if judged.by_luck else []
             return {
-                "decision": verdict.decision,
-                "meets": verdict.decision == "PASS" or (limited and verdict.limits_accepted),
+                "decision": decision,
+                "meets": decision == "PASS" or (limited and verdict.limits_accepted),
                 "risk": verdict.judged_risk, "at_least": False, "attacker": verdict.attacker, "knows": verdict.knows,
-                "whom": verdict.whom, "reidentified": share, "doubts": (*verdict.unsettled, *verdict.limits),
+                "whom": verdict.whom, "reidentified": share,
+                "doubts": (*luck, *verdict.unsettled, *verdict.limits),
             }  # fmt: skip
         group = self.judge.worst_of(judged.rows)
         return {
