@@ -105,7 +105,7 @@ def test_json_is_the_file_is_what_python_gives_and_fits_the_schema(entropie, vis
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
     assert document == json.loads(Path("some/new/sweep.json").read_text(encoding="utf-8"))
-    assert {path.name for path in Path("some/new").iterdir()} == {"sweep.json", "sweep.csv", "plan.json"}
+    assert {path.name for path in Path("some/new").iterdir()} == {"sweep.json", "sweep.csv", "plan.json", "report.html"}
     jsonschema.Draft202012Validator(schema("sweep")).validate(document)
     parts = [Mitigation("category", "kind"), Mitigation("time_unit", "week"), Mitigation("time_unit", "none")]
     found = sweep(
@@ -172,7 +172,13 @@ def test_the_safer_file_is_written_at_once_or_from_the_plan(entropie, visits, tm
 def test_where_none_meets_the_limit_no_file_is_written(entropie, visits, tmp_path):
     few = (*COLUMNS, "--only", "--thin", "0.9", "--profile", "ema", "--apply", "safer.csv", "--out", "out")
     assert entropie("sweep", "visits.csv", *few).code == 1
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["out", "sweep.csv", "sweep.json", "visits.csv"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "out",
+        "report.html",
+        "sweep.csv",
+        "sweep.json",
+        "visits.csv",
+    ]
 
 
 @pytest.mark.parametrize(

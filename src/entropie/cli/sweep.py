@@ -80,7 +80,7 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
         help="information, items, item-hours, flows or top.")  # fmt: skip
 @option("--budget", type=COUNT, metavar="N", group="Running", help="Attack N combinations at most. [40]")
 @option("--seconds", type=float, metavar="S", group="Running", help="Begin no other after S seconds.")
-@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for the plan and all numbers.")
+@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for plan, report and all numbers.")
 @option("--apply", "apply_to", type=FILE, metavar="FILE", group="Output", help="Write the safer file, if one is found.")
 @public_option
 @json_option
@@ -152,7 +152,7 @@ def sweep(
 def _files(result: Sweep, out: Path) -> str:
     from entropie.release.result import FILES
 
-    lines = [f"All numbers: {output.name(out / FILES[0])}"]
+    lines = [f"Report:      {output.name(out / FILES[3])}", f"All numbers: {output.name(out / FILES[0])}"]
     if result.plan is not None:
         lines.append(f"Plan:        {output.name(out / FILES[2])} (entropie apply)")
     return "\n".join(lines)
