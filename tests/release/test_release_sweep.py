@@ -203,6 +203,15 @@ def test_a_pass_allows_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert many.exit_code == 3
 
 
+def test_many_events_are_priced_by_some_and_what_is_tried_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [Mitigation("category", "same"), Mitigation("time_unit", "none")]
+    before = sweep(own_items(80), parts, only=True, **LIMIT, **FEW)
+    monkeypatch.setattr("entropie.release.sweep.MOST_PRICED", 300)
+    after = sweep(own_items(80), parts, only=True, **LIMIT, **FEW)
+    assert after.cheapest == before.cheapest
+    assert after.cheapest is not None
+
+
 def test_everything_may_be_taken_away_and_nothing_is_called_safe() -> None:
     found = sweep(own_items(60), [Mitigation("thin", 1e-9)], only=True, **LIMIT, **FEW)
     row = found.rows[0]

@@ -43,6 +43,8 @@ REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every combination needs its own."""
 BUDGET = 40
 MOST_COMBINATIONS = 5_000
+MOST_PRICED = 500_000
+"""Events that combinations are priced by before they are tried; what is tried is priced by all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +271,7 @@ class _Search:
                 else:
                     yield from priced(part.applied(draft), (*parts, part), axis + 1)
 
-        yield from priced(self.material.draft(), (), 0)
+        yield from priced(self.material.some(MOST_PRICED).draft(), (), 0)
 
     def _row(self, combination: Combination, draft: Draft, *, whole: bool = False) -> SweepRow:
         judged = self.judge.judged(draft, whole=whole)
