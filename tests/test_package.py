@@ -73,6 +73,6 @@ def test_ctrl_c_leaves_no_door_as_another_error(monkeypatch):
         entropie.assess("x.csv")
 
 
-@pytest.mark.parametrize("name", ["assess", "attributes", "compare", "protect", "report", "scores", "sweep"])
+@pytest.mark.parametrize("name", ["apply", "assess", "attributes", "compare", "protect", "report", "scores", "sweep"])
 def test_every_door_to_compiled_code_is_one_of_these(name):
     assert inspect.unwrap(getattr(entropie, name)) is not getattr(entropie, name)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
+    from entropie.release.apply import Manifest, apply
     from entropie.release.result import Sweep
     from entropie.release.sweep import sweep
     from entropie.theory.crowd import Crowd
@@ -70,6 +71,7 @@ _HOMES = {
     "LedgerGuarantee": "entropie.mechanisms.ledger",
     "LocalHashing": "entropie.mechanisms.local_hashing",
     "LossWeights": "entropie.theory.weights",
+    "Manifest": "entropie.release.apply",
     "Mitigation": "entropie.mitigate.mitigation",
     "NoiseResponse": "entropie.mechanisms.noise_response",
     "NotSent": "entropie.collector.client",
@@ -87,6 +89,7 @@ _HOMES = {
     "UnaryEncoding": "entropie.mechanisms.unary_encoding",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
+    "apply": "entropie.release.apply",
     "assess": "entropie.assessment",
     "attack_store": "entropie.attack.store",
     "attributes": "entropie.mitigate.attributes",
@@ -128,6 +131,7 @@ __all__ = [
     "LedgerGuarantee",
     "LocalHashing",
     "LossWeights",
+    "Manifest",
     "Mitigation",
     "NoiseResponse",
     "NotSent",
@@ -146,6 +150,7 @@ __all__ = [
     "Unreachable",
     "__version__",
     "accuracy",
+    "apply",
     "assess",
     "attack_store",
     "attributes",

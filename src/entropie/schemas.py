@@ -32,6 +32,7 @@ _DOCUMENTS = {
     "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
     "guarantee": ("printed by `guarantee --json`", "theory.guarantee", "Guarantee"),
     "ledger": ("made by `Ledger.to_document`, kept by a client", "document.ledger", "LedgerDocument"),
+    "manifest": ("OUT.manifest.json, also printed by `apply --json`", "release.apply", "Manifest"),
     "matrix": ("printed by `guarantee --matrix FILE --json`", "theory.matrix", "MatrixGuarantee"),
     "merge": ("printed by `collect merge --json`", "document.printed", "StoresMerged"),
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),

@@ -105,7 +105,7 @@ def test_json_is_the_file_is_what_python_gives_and_fits_the_schema(entropie, vis
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
     assert document == json.loads(Path("some/new/sweep.json").read_text(encoding="utf-8"))
-    assert {path.name for path in Path("some/new").iterdir()} == {"sweep.json", "sweep.csv", "plan.json"}
+    assert {path.name for path in Path("some/new").iterdir()} == {"sweep.json", "sweep.csv", "plan.json", "report.html"}
     jsonschema.Draft202012Validator(schema("sweep")).validate(document)
     parts = [Mitigation("category", "kind"), Mitigation("time_unit", "week"), Mitigation("time_unit", "none")]
     found = sweep(
@@ -141,6 +141,61 @@ def test_nobody_and_no_item_is_named(entropie, visits):
     text = ran.out + ran.err + "".join(path.read_text() for path in Path("out").iterdir())
     for name in ("person-0", "place 1", "kind 1"):
         assert name not in text
+
+
+def test_the_safer_file_is_written_at_once_or_from_the_plan(entropie, visits, tmp_path):
+    ran = entropie("sweep", "visits.csv", *FEW, "--out", "out", "--apply", "safer.csv")
+    assert (ran.code, ran.err) == (0, "")
+    told = [
+        line for line in ran.out.splitlines() if line.startswith(("safer.csv", "  r", "No key", "Manifest", "Confirm"))
+    ]
+    events = people().num_rows
+    assert told == [
+        f"safer.csv: {events} events of 40 people, made from {events} events of 40 people",
+        "  release the column kind instead of the item",
+        "  round times to the week and drop the order within",
+        "No key was kept: nobody can tell any more who is behind a pseudonym.",
+        "Manifest: safer.csv.manifest.json (for you, not for who receives the file)",
+        "Confirm:  entropie assess safer.csv --profile ...",
+    ]
+    again = entropie("apply", "out/plan.json", "visits.csv", "--out", "again.parquet", "--keep-key", "key.csv")
+    assert (again.code, again.err) == (0, "")
+    assert "Warning: key.csv says who is behind each pseudonym; keep it apart." in again.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "again.parquet", "again.parquet.manifest.json", "key.csv", "out", "safer.csv", "safer.csv.manifest.json",
+        "visits.csv",
+    ]  # fmt: skip
+    quiet = entropie("apply", "out/plan.json", "visits.csv", "--out", "again.parquet", "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+
+
+def test_where_none_meets_the_limit_no_file_is_written(entropie, visits, tmp_path):
+    few = (*COLUMNS, "--only", "--thin", "0.9", "--profile", "ema", "--apply", "safer.csv", "--out", "out")
+    assert entropie("sweep", "visits.csv", *few).code == 1
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "out",
+        "report.html",
+        "sweep.csv",
+        "sweep.json",
+        "visits.csv",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no.json", "visits.csv", "--out", "a.csv"], "Plan no.json does not exist"),
+        (["visits.csv", "visits.csv", "--out", "a.csv"], "Plan visits.csv is not JSON"),
+        (["visits.csv", "visits.csv", "--out", "visits.csv"], "is also an input and would be lost"),
+        (["visits.csv", "visits.csv", "--out", "no/folder/a.csv"], "no/folder"),
+        (["visits.csv", "visits.csv"], "Missing option '--out'"),
+    ],
+)
+def test_bad_requests_to_apply_get_one_sentence(entropie, visits, tmp_path, arguments, said):
+    ran = entropie("apply", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["visits.csv"]
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,11 @@ def planned(run) -> dict:
     return json.loads(Path("out/plan.json").read_text())
 
 
+def applied(run) -> dict:
+    planned(run)
+    return run("apply", "out/plan.json", "events.csv", "--out", "safer.csv")
+
+
 def attributes(run) -> dict:
     rows = "".join(f"{18 + i * 7 % 60},T{i % 5},{'mf'[i % 2]}\n" for i in range(120))
     Path("people.csv").write_text(f"age,town,sex\n{rows}")
@@ -162,6 +167,7 @@ CASES = {
     "comparison": [compared, compared_with_another_attack, compared_over_what_the_data_show],
     "sweep": [swept],
     "release": [planned],
+    "manifest": [applied],
     "attributes": [attributes],
     "guarantee": [
         lambda run: run("guarantee", "--mechanism", "rr", *SIZES, "--epsilon", "3"),

@@ -230,6 +230,18 @@ def test_pseudonyms_change(period: str) -> None:
     assert set(owners.tolist()) == set(range(30))
 
 
+def test_some_people_with_all_they_have() -> None:
+    whole = material(TABLE)
+    part = whole.some(len(ROWS) // 3)
+    assert 0.15 * len(ROWS) < part.traces.events < 0.55 * len(ROWS)
+    rows = Counter((item, time) for _, item, time in released(part.draft()))
+    users = {user for user, item, time in ROWS if (item, time) in rows}
+    assert rows == Counter((item, time) for user, item, time in ROWS if user in users)
+    kinds = [str(kind) for kind in part.columns["kind"].to_pylist()]
+    assert kinds == [KIND[str(part.item_ids[int(item)])] for item in part.traces.items]
+    assert whole.some(len(ROWS)) is whole
+
+
 def test_every_kind_is_tried_somewhere_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     for kind in KINDS:

@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 
 import entropie
+from entropie.document import Document
+from entropie.document.verdict import Verdict
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.gate.judge import Gate
 from entropie.mitigate.mitigation import Combination, Mitigation
 from entropie.release.result import Sweep, SweepRow
 from entropie.release.sweep import sweep
@@ -178,15 +181,35 @@ def test_a_budget_that_is_used_up_leaves_it_open() -> None:
     assert (none.outcome, none.rows, none.exit_code) == ("open", (), 3)
 
 
-def test_a_pass_allows_for_the_search() -> None:
-    """The same combination judged among more tries has a wider interval, and the share is the same."""
+def test_a_pass_allows_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PASS that is one of very many is none; the number found is the same."""
+    parts = [Mitigation("category", "same")]
+    limit = {**LIMIT, "limit": 0.15}
+    found = sweep(own_items(80), parts, only=True, **limit, **FEW)
+    assert found.cheapest is not None
+    asked: list[int] = []
+    judge = Gate.judge
+
+    def judged(self: Gate, document: Document, today: None = None, searched: int = 1) -> Verdict | None:
+        asked.append(searched)
+        return judge(self, document, today, 10**9 if searched > 1 else 1)
+
+    monkeypatch.setattr(Gate, "judge", judged)
+    many = sweep(own_items(80), parts, only=True, **limit, **FEW)
+    assert set(asked) == {1, 2}
+    row = row_of(many, *parts)
+    assert (row.decision, row.meets, row.risk) == ("INCONCLUSIVE", False, found.cheapest.risk)
+    assert row.doubts[0] == "It passes alone, and not when allowing for a search among 2 combinations."
+    assert many.exit_code == 3
+
+
+def test_many_events_are_priced_by_some_and_what_is_tried_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [Mitigation("category", "same"), Mitigation("time_unit", "none")]
-    more = [*parts, Mitigation("thin", 0.9), Mitigation("first", 11), Mitigation("exposed", 0.01)]
-    few, many = (sweep(own_items(80), some, only=True, **LIMIT, **FEW) for some in (parts, more))
-    one, other = row_of(few, *parts), next((row for row in many.rows if row.meets), None)
-    assert one.meets
-    assert other is not None
-    assert other.risk.high > one.risk.high
+    before = sweep(own_items(80), parts, only=True, **LIMIT, **FEW)
+    monkeypatch.setattr("entropie.release.sweep.MOST_PRICED", 300)
+    after = sweep(own_items(80), parts, only=True, **LIMIT, **FEW)
+    assert after.cheapest == before.cheapest
+    assert after.cheapest is not None
 
 
 def test_everything_may_be_taken_away_and_nothing_is_called_safe() -> None:
@@ -217,7 +240,10 @@ def test_rows_that_number_events_are_an_order_and_no_times() -> None:
         ({**LIMIT, "latitude": "lat"}, "need both columns of coordinates"),
         ({**LIMIT, "mitigations": [Mitigation("grid", "1km")]}, "name them with `latitude=` and `longitude=`"),
         ({**LIMIT, "mitigations": [Mitigation("category", "sort")]}, "Column `sort` is missing from the table"),
-        ({**LIMIT, "mitigations": [Mitigation("top", n + 1) for n in range(900)]}, "at most 5,000 can be looked at"),
+        (
+            {**LIMIT, "mitigations": [Mitigation("top", n + 1) for n in range(900)], "budget": 1},
+            "at most 5,000 can be looked at",
+        ),
         ({**LIMIT, "matchers": ["oracle"]}, "`matcher` must be one of markov"),
         ({**LIMIT, "min_events": 99}, "lower `min_events="),
         ({"profile": "none"}, "`profile` must be one of"),

@@ -67,7 +67,7 @@ COMMANDS = (
     Trial("scores", ("scores", "genuine.txt", "impostor.txt")),
     Trial("report", ("report", "found/assessment.json", "--out", "page.html"), ("page.html",)),
     Trial("compare", ("compare", "found/assessment.json", "found/assessment.json")),
-    Trial("sweep", ("sweep", "events.csv", *EVENTS, "--profile", "ema", "--budget", "5", "--out", "out"), ("out/sweep.json", "out/sweep.csv")),
+    Trial("sweep", ("sweep", "events.csv", *EVENTS, "--profile", "ema", "--budget", "5", "--out", "out"), ("out/sweep.json", "out/sweep.csv", "out/report.html")),
     Trial("guarantee", ("guarantee", "--mechanism", "glh", "--domain", "1M", "--users", "1M", "--epsilon", "9",
                         "--hash-size", "99")),
     Trial("calibrate", ("calibrate", "--users", "1M", "--domain", "1M", "--bayes-error", "0.9", "--parameters", "p.json"),

@@ -12,6 +12,7 @@ import click
 from entropie._version import __version__
 from entropie.atomic import FULL
 from entropie.cli import output, stopping
+from entropie.cli.apply import apply
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
 from entropie.cli.calibrate import calibrate
@@ -46,6 +47,7 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
     },
     "Lower it": {
         sweep: "the cheapest combination of mitigations that meets a limit",
+        apply: "write the safer file that a sweep found",
         guarantee: "what a mechanism guarantees",
         calibrate: "the setting that guarantees what is wanted",
         obfuscate: "send a column through a mechanism",

@@ -11,8 +11,10 @@ import click
 from msgspec.structs import replace
 
 from entropie.cli import output
+from entropie.cli.apply import applied_text
 from entropie.cli.options import (
     COUNT,
+    FILE,
     FOLDER,
     AnyCommand,
     Command,
@@ -79,7 +81,8 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
         help="information, items, item-hours, flows or top.")  # fmt: skip
 @option("--budget", type=COUNT, metavar="N", group="Running", help="Attack N combinations at most. [40]")
 @option("--seconds", type=float, metavar="S", group="Running", help="Begin no other after S seconds.")
-@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for the plan and all numbers.")
+@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for plan, report and all numbers.")
+@option("--apply", "apply_to", type=FILE, metavar="FILE", group="Output", help="Write the safer file, if one is found.")
 @public_option
 @json_option
 @verbose_option
@@ -94,6 +97,7 @@ def sweep(
     budget: int | None,
     seconds: float | None,
     out: Path | None,
+    apply_to: Path | None,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -109,16 +113,20 @@ def sweep(
     entropie sweep checkins.parquet --profile ema --cost items --out out
     entropie sweep checkins.parquet --profile ema --only --top 50,500
     """
-    from entropie.atomic import claimed, refuse_overwriting
+    from entropie.atomic import check_file, claimed, refuse_overwriting
     from entropie.errors import InvalidInput
+    from entropie.release.apply import apply as applied
+    from entropie.release.apply import manifest_path
     from entropie.release.result import FILES
     from entropie.release.sweep import BUDGET, Options, swept
 
     if not events:
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
     named = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
-    if out is not None:
-        refuse_overwriting([Path(events)], [out / name for name in FILES])
+    mine = [] if apply_to is None else [apply_to, manifest_path(apply_to)]
+    refuse_overwriting([Path(events)], [*mine, *([] if out is None else [out / name for name in FILES])])
+    for path in mine:
+        check_file(path)
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, latitude, longitude)
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
@@ -127,11 +135,17 @@ def sweep(
         result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))
+    made = None
+    if apply_to is not None and result.plan is not None:
+        with output.stages(quiet=quiet) as progress:
+            made = applied(result.plan, events, apply_to, memory=options["memory"], progress=progress)
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
         shown = sweep_text(result, output.name(Path(events).name or events), verbose=verbose)
-        output.show(shown if out is None else f"{shown}\n{_files(result, out)}")
+        files = [] if out is None else [_files(result, out)]
+        told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
+        output.show("\n".join([shown, *files, *told]))
     attempts.raise_failed()
     return result.exit_code
 
@@ -139,7 +153,7 @@ def sweep(
 def _files(result: Sweep, out: Path) -> str:
     from entropie.release.result import FILES
 
-    lines = [f"All numbers: {output.name(out / FILES[0])}"]
+    lines = [f"Report:      {output.name(out / FILES[3])}", f"All numbers: {output.name(out / FILES[0])}"]
     if result.plan is not None:
         lines.append(f"Plan:        {output.name(out / FILES[2])} (entropie apply)")
     return "\n".join(lines)

@@ -69,7 +69,7 @@ def _of_the_data(document: Document) -> Iterator[str]:
         if row.targets < row.people:
             yield f"{count(row.targets)} of {count(row.people)} people were attacked, drawn at random."
     if document.input.time_assumed == "order":
-        yield "The numbers in the time column were taken for the order of events alone (--time-format names their unit)."
+        yield "Numbers in the time column were taken for the order of events alone (--time-format names their unit)."
     if document.input.time_assumed == "declared order":
         yield "Declared, not checked: the times say the order of events alone (--time-format order)."
     rows, dropped = document.input.rows or 0, sum(document.input.dropped.values())

@@ -17,6 +17,7 @@ from entropie.attack.chance import content_hashes
 from entropie.data.arrow import values_of
 from entropie.data.coarsen import user_of_each
 from entropie.data.encode import as_numbers
+from entropie.data.event_columns import event_numbers
 from entropie.data.traces import Traces
 from entropie.words import plural
 
@@ -63,6 +64,15 @@ class Material:
     def longest(self) -> int:
         """The most events that anybody has."""
         return int(np.diff(self.traces.offsets).max(initial=0))
+
+    def some(self, events: int) -> Material:
+        """About so many events: those of people drawn by what they did, all where there are no more."""
+        if self.traces.events <= events:
+            return self
+        people = np.flatnonzero(self.keys <= events / self.traces.events * self.traces.users)
+        places = pa.array(event_numbers(self.traces, people))
+        columns = {name: values.take(places) for name, values in self.columns.items()}
+        return Material.of(self.traces.take(people), self.item_ids, columns, self.coordinates, self.seed)
 
     def draft(self) -> Draft:
         """The events as they are."""

@@ -1,5 +1,6 @@
-"""An assessment as one HTML page: no script, no network, every number with the place it came from."""
+"""An assessment or a sweep as one HTML page: no script, no network, every number with the place it came from."""
 
 from entropie.page.page import is_about, render, write_report
+from entropie.page.sweep import render_sweep
 
-__all__ = ["is_about", "render", "write_report"]
+__all__ = ["is_about", "render", "render_sweep", "write_report"]

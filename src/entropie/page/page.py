@@ -41,7 +41,7 @@ _CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
 def render(document: dict[str, Any]) -> str:
     """The report on a plain `assessment.json`, checked whole."""
     whole, data, marked = typed(document), inlined(document), Marked(document)
-    return _template().render(
+    return template().render(
         d=marked.content,
         t=whole,
         m=marked.mark,
@@ -59,8 +59,8 @@ def render(document: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _template() -> Template:
-    """The page with its parts, compiled once."""
+def template(name: str = "page.html") -> Template:
+    """A page with its parts, compiled once."""
     environment = Environment(
         loader=PackageLoader("entropie.page"),
         autoescape=True,
@@ -70,7 +70,7 @@ def _template() -> Template:
         auto_reload=False,
     )
     environment.filters["lower_first"] = lambda text: text[:1].lower() + text[1:]
-    return environment.get_template("page.html")
+    return environment.get_template(name)
 
 
 def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
@@ -90,17 +90,18 @@ def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:
 
 def _drawn(document: Document) -> dict[str, Markup]:
     """Every chart in both widths; a style rule shows one of them."""
-    if not drawing.available():
-        return {}
-    made = {}
-    for name, chart in _CHARTS.items():
-        panels = {kind: chart(document, width) for kind, width in (("wide", WIDE), ("narrow", NARROW))}
-        if panels["wide"]:
-            made[name] = Markup("").join(
-                Markup('<div class="{}">{}</div>').format(kind, _panels(specs, WIDE if kind == "wide" else NARROW))
-                for kind, specs in panels.items()
-            )
-    return made
+    found = {name: both_widths(functools.partial(chart, document)) for name, chart in _CHARTS.items()}
+    return {name: made for name, made in found.items() if made}
+
+
+def both_widths(chart: Callable[[int], list[Spec]]) -> Markup:
+    """A chart for the column of text and for a phone, of which a style rule shows one; empty where there is none."""
+    if not drawing.available() or not chart(WIDE):
+        return Markup("")
+    widths = (("wide", WIDE), ("narrow", NARROW))
+    return Markup("").join(
+        Markup('<div class="{}">{}</div>').format(kind, _panels(chart(width), width)) for kind, width in widths
+    )
 
 
 def _panels(specs: list[Spec], width: int) -> Markup:

@@ -47,10 +47,12 @@ class Judged:
 
     verdict   the gate's; None where an attacker decided alone, or nobody can be attacked
     rows      those of the attackers that were run
+    by_luck   whether a PASS is no longer one once it is allowed for that so many were looked at for it
     """
 
     verdict: Verdict | None
     rows: tuple[AttackerRow, ...]
+    by_luck: bool = False
 
     @property
     def complete(self) -> bool:
@@ -64,7 +66,7 @@ class Judge:
 
     facts     what was read, as in assessment.json
     drawn     who is attacked, of all people read; None: everybody
-    searched  how many drafts are looked at for one that passes: the intervals of a PASS allow for that
+    searched  how many drafts are looked at for one that passes: a PASS has to hold when that is allowed for
     """
 
     request: Request
@@ -90,10 +92,9 @@ class Judge:
         document = typed(findings_of(prepared, request, rows=rows).to_json())
         verdict = self.gate.judge(document)
         assert verdict is not None
-        if verdict.decision.startswith("PASS"):
-            allowed = self.gate.judge(document, searched=self.searched)
-            verdict = allowed if allowed is not None else verdict
-        return Judged(verdict, scoped(rows, request))
+        allowed = self.gate.judge(document, searched=self.searched)
+        by_luck = verdict.decision.startswith("PASS") and allowed is not None and allowed.decision == "INCONCLUSIVE"
+        return Judged(verdict, scoped(rows, request), by_luck)
 
     def _quiet(self, prepared: Prepared) -> Request:
         attackers = replace(self.request.attackers, points=(JUDGED_POINTS,), control=False, known_events=())

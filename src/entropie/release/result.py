@@ -23,7 +23,7 @@ from entropie.release.plan import MitigationStep, ReleasePlan
 from entropie.spreadsheet import safe_cell
 from entropie.words import count, interval, listed, percent, plural, stated
 
-FILES = ("sweep.json", "sweep.csv", PLAN)
+FILES = ("sweep.json", "sweep.csv", PLAN, "report.html")
 Outcome = Literal["met", "not met", "open"]
 EXIT_CODES: dict[Outcome, int] = {"met": 0, "not met": 1, "open": 3}
 _COLUMNS = (
@@ -38,7 +38,7 @@ class SweepRow(Part, frozen=True):
     steps                 what is done, in this order
     action                the same in words
     cost                  what is lost, on the scale of the sweep
-    decision              as `assess` decides on the same data; the intervals of a PASS allow for the search
+    decision              as `assess` decides on the same data; a PASS has to hold when the search is allowed for
     meets                 whether that is enough
     risk                  the number judged: of the people named by `whom`, by the attacker named
     at_least              whether an attacker decided alone, so that others who may re-identify more were not run
@@ -118,16 +118,19 @@ class Sweep(Part, frozen=True, tag_field="schema", tag="entropie.sweep/2"):
         return EXIT_CODES[self.outcome]
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write sweep.json, sweep.csv and, where a combination is chosen, plan.json into a folder, made where it is not
-        there; returns their paths.
+        """Write sweep.json, sweep.csv, report.html and, where a combination is chosen, plan.json into a folder, made
+        where it is not there; returns their paths.
         """
         with claimed(folder) as place:
             return self.write_into(place)
 
     def write_into(self, folder: Path) -> tuple[Path, ...]:
         """Write the files into a folder that this run has claimed; an old plan goes where there is none."""
+        from entropie.page import render_sweep
+
         plan = None if self.plan is None else json_text(self.plan.to_json())
-        texts = (json_text(self.to_json()), self.to_csv(), plan)
+        document = self.to_json()
+        texts = (json_text(document), self.to_csv(), plan, render_sweep(document))
         return write_together(folder, dict(zip(FILES, texts, strict=True)))
 
     def to_csv(self) -> str:

@@ -36,12 +36,15 @@ from entropie.release.result import Outcome, Sweep, SweepRow
 from entropie.release.search import cheapest
 from entropie.request import Request
 from entropie.theory import checks
+from entropie.words import plural
 from entropie.words import seconds as shown_seconds
 
 REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every combination needs its own."""
 BUDGET = 40
 MOST_COMBINATIONS = 5_000
+MOST_PRICED = 500_000
+"""Events that combinations are priced by before they are tried; what is tried is priced by all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +271,7 @@ class _Search:
                 else:
                     yield from priced(part.applied(draft), (*parts, part), axis + 1)
 
-        yield from priced(self.material.draft(), (), 0)
+        yield from priced(self.material.some(MOST_PRICED).draft(), (), 0)
 
     def _row(self, combination: Combination, draft: Draft, *, whole: bool = False) -> SweepRow:
         judged = self.judge.judged(draft, whole=whole)
@@ -298,12 +301,16 @@ class _Search:
         share = _share(strongest_row(judged.rows)[1])
         verdict = judged.verdict
         if verdict is not None:
-            limited = verdict.decision == "PASS (limited)"
+            decision = "INCONCLUSIVE" if judged.by_luck else verdict.decision
+            limited = decision == "PASS (limited)"
+            among = plural(self.judge.searched, "combination")
+            luck = [f"It passes alone, and not when allowing for a search among {among}."] if judged.by_luck else []
             return {
-                "decision": verdict.decision,
-                "meets": verdict.decision == "PASS" or (limited and verdict.limits_accepted),
+                "decision": decision,
+                "meets": decision == "PASS" or (limited and verdict.limits_accepted),
                 "risk": verdict.judged_risk, "at_least": False, "attacker": verdict.attacker, "knows": verdict.knows,
-                "whom": verdict.whom, "reidentified": share, "doubts": (*verdict.unsettled, *verdict.limits),
+                "whom": verdict.whom, "reidentified": share,
+                "doubts": (*luck, *verdict.unsettled, *verdict.limits),
             }  # fmt: skip
         group = self.judge.worst_of(judged.rows)
         return {

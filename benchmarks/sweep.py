@@ -1,0 +1,52 @@
+"""What a sweep takes on the shared check-ins: combinations tried, CPU seconds, seconds, and the answer.
+
+The usual mitigations, with more numbers of items than usual, so that there is a search to make.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import entropie
+from entropie.release.result import Sweep
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+CITIES = {"New York": "foursquare_nyc.parquet"}
+BUDGET = 40
+ITEMS = [entropie.Mitigation("top", count) for count in (2, 5, 10, 20, 50, 100, 200, 500, 1000)]
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What some work took."""
+
+    processor_seconds: float
+    seconds: float
+
+
+def swept(path: Path, **options: object) -> tuple[Sweep, Took]:
+    """One sweep, timed."""
+    processor, wall = time.process_time(), time.perf_counter()
+    found = entropie.sweep(path, ITEMS, budget=BUDGET, one_id_per_person=True, **options)  # type: ignore[arg-type]
+    return found, Took(time.process_time() - processor, time.perf_counter() - wall)
+
+
+def row(city: str, what: str, found: Sweep, took: Took) -> None:
+    """Print one row."""
+    counts = f"{found.combinations:>8,}{len(found.rows):>7}"
+    print(f"{city:<11}{what:<34}{counts}{took.processor_seconds:>9.1f} s{took.seconds:>9.1f} s  {found.outcome}")
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"{'city':<11}{'sweep':<34}{'of':>8}{'tried':>7}{'CPU':>11}{'time':>11}  answer")
+    for city, name in CITIES.items():
+        path = DATA / name
+        for scale in ("information", "items", "flows", "top"):
+            row(city, f"ema, {scale}", *swept(path, profile="ema", cost=scale))
+
+
+if __name__ == "__main__":
+    main()

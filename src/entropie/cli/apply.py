@@ -1,0 +1,64 @@
+"""`apply`: the safer file that a sweep's plan describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from entropie.cli import output
+from entropie.cli.options import FILE, Command, json_option, memory_option, option, public_option, quiet_option
+from entropie.words import plural
+
+if TYPE_CHECKING:
+    from entropie.release.apply import Manifest
+
+
+@click.command(cls=Command)
+@click.argument("plan", type=FILE)
+@click.argument("events")
+@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="File to write (.csv, .parquet).")
+@option("--keep-key", type=FILE, metavar="FILE", group="Output", help="Also write who is behind each pseudonym.")
+@public_option
+@json_option
+@quiet_option
+@memory_option
+def apply(
+    plan: Path, events: str, out: Path, keep_key: Path | None, as_json: bool, quiet: bool, memory: int | None
+) -> None:
+    """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
+
+    PLAN is the plan.json that `sweep --out DIR` writes. People become random pseudonyms, and no key is kept unless
+    asked for; rows lose their order; other columns are not written. Events other than those swept are refused.
+
+    \b
+    entropie apply out/plan.json checkins.parquet --out safer.parquet
+    """
+    from entropie.release.apply import apply as applied
+
+    with output.stages(quiet=quiet) as progress:
+        made = applied(plan, events, out, keep_key=keep_key, memory=memory, progress=progress)
+    if as_json:
+        output.print_json(made.to_json())
+    elif not quiet:
+        output.show(applied_text(made, out, keep_key))
+
+
+def applied_text(made: Manifest, out: Path, key: Path | None) -> str:
+    """What was written, what was done, and what to do with it."""
+    from entropie.release.apply import manifest_path
+
+    counted = f"{plural(made.events, 'event')} of {plural(made.people, 'person', 'people')}"
+    under = "" if made.pseudonyms == made.people else f" under {plural(made.pseudonyms, 'pseudonym')}"
+    before = f"{plural(made.input_events, 'event')} of {plural(made.input_people, 'person', 'people')}"
+    lines = [f"{output.name(out)}: {counted}{under}, made from {before}", *(f"  {step}" for step in made.done)]
+    if made.dropped:
+        lines.append(f"  not written: {output.name(', '.join(made.dropped))}")
+    kept = "No key was kept: nobody can tell any more who is behind a pseudonym."
+    lines.append(
+        kept if key is None else f"Warning: {output.name(key)} says who is behind each pseudonym; keep it apart."
+    )
+    lines.append(f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)")
+    lines.append(f"Confirm:  entropie assess {output.name(out)} --profile ...")
+    return "\n".join(lines)

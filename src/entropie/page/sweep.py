@@ -1,0 +1,96 @@
+"""The report of a sweep: the answer, the risk that every combination leaves against what it costs, and the rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+
+from entropie import words
+from entropie.drawing import BLUE, GREEN, GREY, INK, ORANGE
+from entropie.page.marks import Marked
+from entropie.page.page import both_widths, inlined, template
+from entropie.page.specs import NARROW, Rows, Spec, layer, layered, share, whisker
+
+_TONES = {"met": "pass", "not met": "fail", "open": "inconclusive"}
+_WORDS = {"met": "The limit can be met", "not met": "The limit is not met", "open": "Left open"}
+_LOOKS = {"meets the limit": (GREEN, "circle"), "cannot tell": (GREY, "diamond"), "does not": (ORANGE, "square")}
+_COSTS = {
+    "information": "information lost",
+    "items": "error of the item counts",
+    "item-hours": "error of the counts by item and hour",
+    "flows": "error of the flows between items",
+    "top": "of the 100 most frequent items lost",
+}
+
+
+def render_sweep(document: dict[str, Any]) -> str:
+    """The page of a plain `sweep.json`."""
+    marked = Marked(document)
+    chart = both_widths(partial(frontier, document)) if document["rows"] else Markup("")
+    shown = sorted({*document["frontier"], *([] if document["chosen"] is None else [document["chosen"]])})
+    return template("sweep.html").render(
+        d=marked.content,
+        m=marked.mark,
+        at=marked.at,
+        has=marked.has,
+        same=marked.same,
+        tone=_TONES[document["outcome"]],
+        word=_WORDS[document["outcome"]],
+        cost=_COSTS[document["scale"]],
+        drawn={"frontier": chart} if chart else {},
+        best=["as_it_is", *(f"rows.{place}" for place in shown)],
+        every=["as_it_is", *(f"rows.{place}" for place in range(len(document["rows"])))],
+        data=inlined(document),
+    )
+
+
+def frontier(document: dict[str, Any], width: int) -> list[Spec]:
+    """The risk left against the cost: every combination tried, the best for their price joined, the limit as a line."""
+    rows = [_point(document["as_it_is"], "as is"), *(_point(row, "") for row in document["rows"])]
+    x, y = share("cost", f"Cost: {_COSTS[document['scale']]}"), share("value", "People judged who are re-identified")
+    if width <= NARROW:
+        x["axis"]["values"] = [0, 0.25, 0.5, 0.75, 1]
+    limit: Rows = [{"value": document["profile"]["limit"], "cost": 0.0, "text": _limit_text(document)}]
+    best = [rows[0], *(rows[1 + place] for place in document["frontier"])]
+    named = {"type": "text", "align": "left", "dx": 4, "dy": -8, "color": ORANGE}
+    halo = {**named, "stroke": "white", "strokeWidth": 5, "strokeJoin": "round"}
+    layers = [
+        layer(limit, {"type": "rule", "color": ORANGE, "strokeDash": [5, 4], "strokeWidth": 1.6}, y=y),
+        layer(best, {"type": "line", "color": BLUE, "interpolate": "step-after", "opacity": 0.6}, x=x, y=y),
+        whisker(rows, True, x, {**y, "field": "low"}) | {"mark": {"type": "rule", "color": GREY, "opacity": 0.45}},
+        layer(rows, {"type": "point", "size": 75}, x=x, y=y, **_by_decision(rows)),
+        *(layer(limit, mark, x=x, y=y, text={"field": "text"}) for mark in (halo, named)),
+    ]
+    if document["chosen"] is not None and document["rows"][document["chosen"]]["steps"]:
+        ring = {"type": "point", "size": 340, "filled": False, "stroke": INK, "strokeWidth": 2}
+        layers.append(layer([rows[1 + document["chosen"]]], ring, x=x, y=y))
+    return [layered("Risk left by every combination tried against its cost, with the limit.", 340, layers)]
+
+
+def _limit_text(document: dict[str, Any]) -> str:
+    return f"limit {words.stated(document['profile']['limit'])}"
+
+
+def _point(row: dict[str, Any], name: str) -> dict[str, Any]:
+    risk = row["risk"]
+    verdict = "meets the limit" if row["meets"] else "does not" if row["decision"] == "FAIL" else "cannot tell"
+    return {
+        "cost": row["cost"],
+        "name": name,
+        "verdict": verdict,
+        **{end: risk[end] for end in ("value", "low", "high")},
+    }
+
+
+def _by_decision(rows: Rows) -> dict[str, Spec]:
+    present = [name for name in _LOOKS if any(row["verdict"] == name for row in rows)]
+    return {
+        channel: {
+            "field": "verdict",
+            "type": "nominal",
+            "scale": {"domain": present, "range": [_LOOKS[name][place] for name in present]},
+        }
+        for place, channel in enumerate(("color", "shape"))
+    }

@@ -1,0 +1,212 @@
+"""A release plan carried out: the safer file, and a manifest of what was done.
+
+What leaks beside the values does not get into the file: people become random pseudonyms of the operating system, whose
+groups of rows stand in random order; within a group rows stand by time and item, which says nothing; times that number
+the rows become numbers within the group; other columns are not written.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from entropie._version import __version__
+from entropie.atomic import check_file, refuse_overwriting, write_file
+from entropie.data.columns import TableWriter
+from entropie.data.event_columns import read_event_columns
+from entropie.data.events import IngestReport
+from entropie.data.shuffle import random_order
+from entropie.data.traces import Traces
+from entropie.document.base import Count, Part, Sha256, json_text
+from entropie.errors import InvalidInput, interruptible
+from entropie.mechanisms.randomness import Source, SystemSource
+from entropie.mitigate.draft import Draft, Material
+from entropie.progress import Progress, silent, under
+from entropie.release.plan import MitigationStep, ReleasePlan, read_plan
+from entropie.request import Run
+
+ORDER = "order"
+"""The column that numbers a pseudonym's rows, where the events had no column for their order."""
+_BATCH_ROWS = 1 << 17
+_CHUNK = 1 << 20
+
+
+class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1"):
+    """What was done to make a released file. It is for whoever answers for the release, not for who receives it.
+
+    done          the steps in words
+    columns       of the file written
+    dropped       columns of the events that were not written
+    key           the file that says who is behind each pseudonym; null: nobody can tell any more
+    """
+
+    steps: tuple[MitigationStep, ...]
+    done: tuple[str, ...]
+    source: str
+    input_sha256: Sha256 | None
+    input_events: Count
+    input_people: Count
+    input_items: Count
+    output: str
+    output_sha256: Sha256
+    events: Count
+    people: Count
+    pseudonyms: Count
+    items: Count
+    columns: tuple[str, ...]
+    dropped: tuple[str, ...]
+    key: str | None
+    version: str
+    date: datetime.datetime
+
+
+def manifest_path(out: Path) -> Path:
+    """Where the manifest of a released file is."""
+    return out.with_name(out.name + ".manifest.json")
+
+
+@interruptible
+def apply(
+    plan: ReleasePlan | str | os.PathLike[str],
+    events: object,
+    out: str | os.PathLike[str],
+    *,
+    keep_key: str | os.PathLike[str] | None = None,
+    memory: int | str | None = None,
+    progress: Progress = silent,
+) -> Manifest:
+    """Write the safer file that a plan describes (.csv or .parquet), and OUT.manifest.json beside it.
+
+    The plan is what `sweep` found, or the file it wrote; other events than those swept are refused. With `keep_key`
+    the person behind each pseudonym is written to a file of its own; without it nobody can tell any more.
+    """
+    from entropie.kinds import converted
+
+    held = None if memory is None else converted("memory", "bytes", memory)
+    target, key = Path(out), None if keep_key is None else Path(keep_key)
+    read = Path(events) if isinstance(events, str | os.PathLike) else None
+    found = None if isinstance(plan, ReleasePlan) else Path(plan)
+    refuse_overwriting([read, found], [target, key, manifest_path(target)])
+    for path in (target, key, manifest_path(target)):
+        if path is not None:
+            check_file(path)
+    chosen = plan if isinstance(plan, ReleasePlan) else read_plan(plan)
+    return _applied(chosen, events, target, key, Run(memory=held, progress=progress))
+
+
+def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run: Run) -> Manifest:
+    writing = TableWriter(out)
+    reading = replace(run, progress=under(run.progress, "reading"))
+    found = read_event_columns(plan.data.source(events), plan.columns, reading)
+    report = found.events.report
+    plan.data.check(report)
+    material = Material.of(found.events.traces, found.events.item_ids, found.columns, plan.data.coordinates, plan.seed)
+    run.progress("applying", 0.0)
+    draft = plan.combination.applied(material.draft())
+    released, names, owners = draft.released()
+    if not released.events:
+        raise InvalidInput("Nothing is left to release under this plan; sweep again for another.")
+    chance = SystemSource()
+    pseudonyms = _pseudonyms(released.users, chance)
+    columns = _columns(draft, report)
+    with writing as writer:
+        for batch, share in _batches(released, names, random_order(released.users, chance.words), pseudonyms):
+            writer.write({name: batch[role] for role, name in columns.items()})
+            run.progress("writing", share)
+    if key is not None:
+        _write_key(key, pseudonyms, found.events.user_ids.take(pa.array(owners)), chance)
+    manifest = Manifest(
+        steps=plan.steps,
+        done=tuple(part.action for part in plan.combination.parts),
+        source=report.source,
+        input_sha256=report.sha256,
+        input_events=report.events,
+        input_people=report.users,
+        input_items=report.items,
+        output=out.name,
+        output_sha256=_sha256(out),
+        events=released.events,
+        people=int(np.unique(owners).size),
+        pseudonyms=released.users,
+        items=len(names),
+        columns=tuple(columns.values()),
+        dropped=_dropped(report, columns),
+        key=None if key is None else str(key),
+        version=__version__,
+        date=datetime.datetime.now(datetime.UTC).replace(microsecond=0),
+    )
+    write_file(manifest_path(out), json_text(manifest.to_json()))
+    return manifest
+
+
+def _columns(draft: Draft, report: IngestReport) -> dict[str, str]:
+    """The name of every column written, by what it holds: as the events call it."""
+    named = {choice.role: choice.column for choice in report.columns}
+    columns = {"user": named["user"] or "user", "item": named["item"] or "item"}
+    if draft.times is not None:
+        columns["time"] = named["time"] or "time"
+    elif draft.ordered:
+        columns["order"] = named.get("time") or ORDER
+    return columns
+
+
+def _dropped(report: IngestReport, columns: dict[str, str]) -> tuple[str, ...]:
+    roles = [choice.column for choice in report.columns if choice.column is not None]
+    return tuple(name for name in (*roles, *report.unused) if name not in columns.values())
+
+
+def _batches(
+    released: Traces, names: pa.Array, order: NDArray[np.int64], pseudonyms: NDArray[np.uint64]
+) -> Iterator[tuple[dict[str, pa.Array], float]]:
+    """Rows by pseudonym in the order given, some at a time, and the share that is done."""
+    lengths = np.diff(released.offsets)[order]
+    ends = np.cumsum(lengths)
+    full = np.searchsorted(ends, np.arange(_BATCH_ROWS, ends[-1], _BATCH_ROWS))
+    cuts = np.unique(np.concatenate(([0], full, [order.size])))
+    for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        people = order[begin:end]
+        part = released.take(people)
+        counts = np.diff(part.offsets)
+        ids = pa.array([f"{word:016x}" for word in pseudonyms[people].tolist()])
+        batch = {
+            "user": ids.take(pa.array(np.repeat(np.arange(people.size), counts))),
+            "item": names.take(pa.array(part.items)),
+            "order": pa.array(np.arange(part.events) - np.repeat(part.offsets[:-1], counts) + 1),
+        }
+        if part.times is not None:
+            batch["time"] = pa.array(
+                np.datetime_as_string(part.times.astype("datetime64[s]"), unit="s", timezone="UTC")
+            )
+        yield batch, end / order.size
+
+
+def _pseudonyms(count: int, chance: Source) -> NDArray[np.uint64]:
+    """Different random numbers for everybody."""
+    while True:
+        drawn = chance.words(count)
+        if np.unique(drawn).size == count:
+            return drawn
+
+
+def _write_key(path: Path, pseudonyms: NDArray[np.uint64], people: pa.Array, chance: Source) -> None:
+    """Who is behind each pseudonym, in random order."""
+    order = random_order(pseudonyms.size, chance.words)
+    with TableWriter(path) as writer:
+        ids = [f"{word:016x}" for word in pseudonyms[order].tolist()]
+        writer.write({"pseudonym": pa.array(ids), "person": people.take(pa.array(order))})
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
