@@ -131,7 +131,9 @@ def test_a_pattern_with_a_zone_says_it() -> None:
 
 @pytest.mark.parametrize("pattern", ["%H:%M", "%d/%m", "%Y-%m-%d %Y", "%Q", "%", "yesterday", "%Y-%j", "%d %y %Y %m"])
 def test_patterns_without_a_day(pattern: str) -> None:
-    with pytest.raises(InvalidParameter, match="`time_format` must be day-first, month-first, or a pattern"):
+    with pytest.raises(
+        InvalidParameter, match="`time_format` must be s, ms, us, ns, order, day-first, month-first, or"
+    ):
         format_of(pattern)
 
 
