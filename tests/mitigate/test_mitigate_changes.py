@@ -257,10 +257,12 @@ def test_combinations_have_an_order_and_compare_axis_by_axis() -> None:
     )
     assert Combination((more,)).at_most(Combination((top, day)))
     assert not Combination((top,)).at_most(Combination((more, day)))
-    assert Combination().at_most(Combination((thin,)))
+    assert Combination().at_most(Combination((day,)))
+    assert not Combination().at_most(Combination((thin,)))  # fewer events make other people rarer
     assert not Combination((top, thin)).at_most(Combination((top, day)))
     assert not Combination((Mitigation("category", "kind"),)).at_most(Combination((top,)))
-    assert Combination((Mitigation("rotate", "week"),)).at_most(Combination((Mitigation("rotate", "day"),)))
+    assert not Combination((Mitigation("rotate", "week"),)).at_most(Combination((Mitigation("rotate", "day"),)))
+    assert Combination((more, thin)).at_most(Combination((top, day, thin)))
     assert Combination().name == "as is"
     for wrong in ((day, top), (top, more)):
         with pytest.raises(InvalidParameter, match="at most one mitigation for each of items, times"):

@@ -242,7 +242,7 @@ def test_rows_that_number_events_are_an_order_and_no_times() -> None:
         ({**LIMIT, "mitigations": [Mitigation("category", "sort")]}, "Column `sort` is missing from the table"),
         (
             {**LIMIT, "mitigations": [Mitigation("top", n + 1) for n in range(900)], "budget": 1},
-            "at most 5,000 can be looked at",
+            "at most 2,000 can be looked at",
         ),
         ({**LIMIT, "matchers": ["oracle"]}, "`matcher` must be one of markov"),
         ({**LIMIT, "min_events": 99}, "lower `min_events="),

@@ -281,13 +281,19 @@ class Combination:
         return draft
 
     def at_most(self, other: Combination) -> bool:
-        """Whether it goes on no axis further than another one."""
-        return all(
-            (theirs := other.by_axis.get(axis)) is not None
-            and theirs.kind == mine.kind
-            and (theirs == mine or theirs.of.strength(theirs.setting) > mine.of.strength(mine.setting))
-            for axis, mine in self.by_axis.items()
-        )
+        """Whether it merges and rounds no further than another one, and drops and cuts the same.
+
+        What drops events or changes pseudonyms also makes other people rarer, so that more of it may be worse.
+        """
+        return all(_no_further(self.by_axis.get(axis), other.by_axis.get(axis), axis in AXES[:2]) for axis in AXES)
+
+
+def _no_further(mine: Mitigation | None, theirs: Mitigation | None, coarsens: bool) -> bool:
+    if mine == theirs or not coarsens:
+        return mine == theirs
+    if mine is None or theirs is None:
+        return mine is None
+    return theirs.kind == mine.kind and theirs.of.strength(theirs.setting) > mine.of.strength(mine.setting)
 
 
 def candidates(material: Material, named: Sequence[Mitigation], *, only: bool) -> list[Combination]:

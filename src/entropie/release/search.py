@@ -1,14 +1,16 @@
 """The cheapest combination that meets a limit, in few tries.
 
 Every candidate has a price. One that does not meet the limit speaks for all that go no further on any axis: they are
-not tried. One that meets it makes all that cost as much or more needless. Of those still open the one in the middle of
-the prices is tried next, until none is open or the budget is used up.
+not tried. One that meets it makes all that cost as much or more needless. Of those still open the next is the
+one that settles most others whatever comes of it, until none is open or the budget is used up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from entropie.mitigate.mitigation import Combination
 
@@ -32,24 +34,31 @@ class Found:
 def cheapest(
     candidates: Sequence[Combination],
     prices: Sequence[float],
-    meets: Callable[[int], bool],
+    meets: Callable[[int], bool | None],
     goes_on: Callable[[], bool],
 ) -> Found:
-    """Search; `meets` tries a candidate by its place, `goes_on` says whether the budget allows another."""
+    """Search; `meets` tries a candidate by its place, `goes_on` says whether the budget allows another.
+
+    None of `meets` is an answer that says nothing about others.
+    """
     order = sorted(range(len(candidates)), key=lambda place: (prices[place], len(candidates[place].parts), place))
-    undecided, tried = order, list[int]()
-    implied: list[int] = []
+    covers = np.array([[candidates[one].at_most(candidates[other]) for one in order] for other in order], np.bool_)
+    cost, undecided = np.array([prices[place] for place in order]), np.ones(len(order), np.bool_)
+    tried, implied = list[int](), np.zeros(len(order), np.bool_)
     chosen: int | None = None
-    while undecided and goes_on():
-        place = undecided[len(undecided) // 2]
-        tried.append(place)
-        undecided = [one for one in undecided if one != place]
-        if meets(place):
-            chosen = place
-            undecided = [one for one in undecided if prices[one] < prices[place]]
-            implied = [one for one in implied if prices[one] < prices[place]]
-            continue
-        weaker = [one for one in undecided if candidates[one].at_most(candidates[place])]
-        implied += weaker
-        undecided = [one for one in undecided if one not in set(weaker)]
-    return Found(chosen, tuple(tried), len(implied), len(undecided))
+    while undecided.any() and goes_on():
+        open_ = np.flatnonzero(undecided)
+        weaker = covers[np.ix_(open_, open_)].sum(axis=1)
+        dearer = open_.size - np.searchsorted(cost[open_], cost[open_])
+        place = int(open_[np.argmax(np.minimum(weaker, dearer))])
+        tried.append(order[place])
+        undecided[place] = False
+        answer = meets(order[place])
+        if answer:
+            chosen = order[place]
+            undecided &= cost < cost[place]
+            implied &= cost < cost[place]
+        elif answer is False:
+            implied |= undecided & covers[place]
+            undecided &= ~covers[place]
+    return Found(chosen, tuple(tried), int(implied.sum()), int(undecided.sum()))

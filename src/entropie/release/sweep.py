@@ -42,7 +42,7 @@ from entropie.words import seconds as shown_seconds
 REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every combination needs its own."""
 BUDGET = 40
-MOST_COMBINATIONS = 5_000
+MOST_COMBINATIONS = 2_000
 MOST_PRICED = 500_000
 """Events that combinations are priced by before they are tried; what is tried is priced by all."""
 
@@ -208,14 +208,16 @@ class _Search:
             spent = clock.perf_counter() - self.begun
             return len(rows) < self.options.budget and (self.options.seconds is None or spent < self.options.seconds)
 
-        def meets(place: int) -> bool:
+        def meets(place: int) -> bool | None:
             spent = clock.perf_counter() - started
             left = (
                 f", at most {shown_seconds(spent / len(rows) * (self.options.budget - len(rows)))} left" if rows else ""
             )
             tell(f"attacking: {rest[place].name}{left}", len(rows) / self.options.budget)
             rows[place] = self._row(rest[place], rest[place].applied(self.material.draft()))
-            return rows[place].meets
+            row = rows[place]
+            # Where too little is left to tell, less of the same may do; where the risk is too high, it does not.
+            return row.meets or (False if row.decision == "FAIL" or row.risk.value > self._profile.limit else None)
 
         found = None
         if not as_it_is.meets and rest:
