@@ -15,11 +15,16 @@ from entropie.attack.profile.attack import halves, learn
 from entropie.attack.profile.habits import HOURS
 from entropie.attack.profile.hours import gains, level_of
 from entropie.attack.profile.rows import naming_of
-from entropie.data.split import split_halves
+from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
+from entropie.request import SplitRule
 
 WEEK, MONDAY = 168, 4 * 24
 PEOPLE, EVENTS = 120, 48
+
+
+def split_halves(traces: Traces) -> Split:
+    return split_traces(traces, SplitRule("halves"))
 
 
 def reported_at(hours: NDArray[np.int64], seed: int = 0) -> Traces:

@@ -230,7 +230,7 @@ def bad_inputs(folder: Path) -> list[tuple[list[str], str]]:
         (text("empty.csv", ""), "empty.csv is empty"),
         (text("header.csv", "user,item,time\n"), "no rows"),
         (text("one.csv", csv([row for row in rows if row[0] == "person-005"])), "at least two people"),
-        ([*text("no_target.csv", csv([(u, "a", 1) for u in range(20)])), "--min-events", "1"], "events both to learn from and to attack"),
+        ([*text("no_target.csv", csv([(u, "a", 1) for u in range(20)])), "--min-events", "1"], "Every person has one event only"),
         (text("nan.csv", csv([(*row[:2], "nan") for row in rows])), "NaN time"),
         (text("half_nan.csv", csv([(*row[:2], "nan" if i % 2 else row[2]) for i, row in enumerate(rows)])), "NaN time"),
         (text("no_time.csv", csv([(*row[:2], "noon") for row in rows])), "no time that can be read"),

@@ -238,7 +238,7 @@ def test_bad_values_get_one_sentence_and_leave_no_file(entropie, visits, tmp_pat
         (["visits.csv", *names, "--dictionary", "twice.csv"], "Column `item` of twice.csv must hold different names and no blank."),
         (["outside.csv", *codes], "Column `code` holds a code in line 3 that is outside the domain 0 to 5;"),
         (["negative.csv", *codes], "Column `code` holds a code in line 3 that is outside the domain 0 to 5;"),
-        (["image.csv", *codes], "image.csv is not text (it holds control bytes); expected CSV or TSV"),
+        (["image.csv", *codes], "image.csv is not text (it holds control bytes); expected CSV, TSV"),
         (["latin.csv", *names, *new], "Column `place` of latin.csv holds text that is not UTF-8, first in line 3; save it as UTF-8."),
         (["visits.csv", "--column", "Plce", *RR, *new], "Column `Plce` is missing from visits.csv; did you mean `place`? Found: user, place, code."),
         (["cut.csv.gz", *names, *new], "cut.csv.gz ends early: its gzip stream is cut off; fetch it again."),

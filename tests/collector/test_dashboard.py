@@ -298,7 +298,8 @@ def test_the_design_page_works_without_scripts(opened):
 def test_the_design_endpoint_is_the_packages_calibration():
     query = {"people": "5000", "items": "20", "error": "0.95", "certainty": "0.3", "reports": "2"}
     found = site.answer(Held({}), "/design.json", query)
-    made = entropie.calibrate(users=5000, domain_size=20, bayes_error=0.95, certainty=0.3, reports=2)
+    goal = entropie.Goal(entropie.Crowd(5000, reports=2), 20, bayes_error=0.95, certainty=0.3)
+    made = entropie.design(goal, ("rr", "glh"))
     assert json.loads(found.body)["calibration"] == json.loads(json.dumps(made.to_json()))
     assert found.status == 200
 

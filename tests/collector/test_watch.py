@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -120,6 +121,7 @@ def test_what_goes_wrong_does_not_end_the_watch(monkeypatch):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(service._watch(broken, lines.append), 0.2)
 
-    asyncio.run(watched())
+    with ThreadPoolExecutor(1) as apart:  # a browser of other tests may have a loop in this thread
+        apart.submit(asyncio.run, watched()).result()
     assert len(lines) > 1
     assert lines[0] == "Alerts could not be looked at (OSError); tried again in a minute."

@@ -301,7 +301,7 @@ def _affordable(mechanism: Mechanism, senders: Senders, repetitions: int) -> int
     return min(repetitions, max(_FEWEST_REPETITIONS, int(_WORK / work)))
 
 
-def attack_on(mechanism: Mechanism, senders: Senders, reports: Any, *, threads: int | None = None) -> AttackOutcome:
+def attack_on(mechanism: Mechanism, senders: Senders, reports: Any, threads: int | None = None) -> AttackOutcome:
     """Attack a collection, knowing the mechanism and earlier events."""
     return attack_reports(mechanism, senders.train, reports, senders.sent.offsets, threads=threads)
 
@@ -318,7 +318,7 @@ def sampled_credit(
 ) -> NDArray[np.float64]:
     """Credit of the same attack on some of the people, drawn at random; everybody stays a candidate."""
     if people >= senders.users:
-        return attack_on(mechanism, senders, reports, threads=threads).credit
+        return attack_on(mechanism, senders, reports, threads).credit
     chosen = np.sort(np.random.default_rng(seed).choice(senders.users, people, replace=False))
     lengths = np.diff(senders.sent.offsets)
     attacked = np.zeros(senders.users, np.bool_)
@@ -327,4 +327,4 @@ def sampled_credit(
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.where(attacked, lengths, 0))))
     part = replace(senders, sent=Traces(offsets, senders.sent.items[kept], senders.domain_size))
     theirs = mechanism.reports_of(tuple(column[kept] for column in mechanism.columns_of(reports)))
-    return attack_on(mechanism, part, theirs, threads=threads).credit[chosen]
+    return attack_on(mechanism, part, theirs, threads).credit[chosen]

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropie.errors import InvalidParameter, Unreachable
-from entropie.mechanisms.calibrate import Calibration, calibrate
+from entropie.mechanisms.calibrate import Calibration, design
+from entropie.mechanisms.goal import Goal
 from entropie.theory import checks
+from entropie.theory.crowd import Crowd
 
 PEOPLE = tuple(m * 10**p for p in range(1, 9) for m in (1, 2, 5))
 ITEMS = (2, 3, 5, *(m * 10**p for p in range(1, 7) for m in (1, 2, 5)))
@@ -17,6 +19,8 @@ ERRORS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.
 CERTAINTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 REPORTS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30)
 """Where the sliders stop."""
+MECHANISMS = {"rr": "randomized response", "glh": "local hashing"}
+"""What a collection can ask devices to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,8 @@ class Designed:
 def designed(wish: Wish) -> Designed:
     """Ask the package."""
     try:
-        found = calibrate(
-            users=wish.people,
-            domain_size=wish.items,
-            bayes_error=wish.error,
-            certainty=wish.certainty,
-            reports=wish.reports,
-        )
+        goal = Goal(Crowd(wish.people, wish.reports), wish.items, wish.error, wish.certainty)
+        found = design(goal, tuple(MECHANISMS))
         return Designed(wish, found, None, found.to_json())
     except (Unreachable, InvalidParameter) as problem:
         return Designed(wish, None, str(problem), None)

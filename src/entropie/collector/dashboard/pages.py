@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from entropie import words
 from entropie.collector.dashboard import drawn
-from entropie.collector.dashboard.design import CERTAINTIES, ERRORS, ITEMS, PEOPLE, REPORTS, Designed, Wish
+from entropie.collector.dashboard.design import CERTAINTIES, ERRORS, ITEMS, MECHANISMS, PEOPLE, REPORTS, Designed, Wish
 from entropie.collector.status import ItemEstimate, Status
 from entropie.errors import printable
 
@@ -21,7 +21,6 @@ _ATTACKERS = {
     "all reports": "holds all reports",
     "all reports, knows who took part": "holds all reports and knows who took part so far",
 }
-_MECHANISMS = {"rr": "randomized response", "glh": "local hashing"}
 
 
 def overview(statuses: Sequence[Status]) -> str:
@@ -118,5 +117,5 @@ def _environment() -> Environment:
         "printable": printable,
         "capital": lambda text: text[:1].upper() + text[1:],
     }
-    made.globals |= {"plural": words.plural, "interval": words.interval, "item": name, "mechanisms": _MECHANISMS}
+    made.globals |= {"plural": words.plural, "interval": words.interval, "item": name, "mechanisms": MECHANISMS}
     return made
