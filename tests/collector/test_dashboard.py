@@ -275,7 +275,8 @@ def test_sliders_ask_the_package(opened, plain):
     assert people.get_attribute("aria-valuetext") == "200,000"
     page.clock.fast_forward(1000)
     page.wait_for_url("**people=200000**")
-    made = entropie.calibrate(users=200_000, domain_size=1000, bayes_error=0.9, certainty=0.5)
+    goal = entropie.Goal(entropie.Crowd(200_000), 1000, bayes_error=0.9, certainty=0.5)
+    made = entropie.design(goal, ("rr", "glh"))
     assert made.guarantee.mechanism.kind == "glh"
     assert f"epsilon {made.guarantee.mechanism.epsilon:.4g}" in page.locator("#result h2").text_content()
     assert percent(made.expected_loss.share_1pct_sd) in page.locator("#result .facts").text_content()

@@ -53,9 +53,7 @@ _PARTS = {
     "%": "%",
 }
 _SAME = {"B": "%b", "h": "%b", "A": "%a", "e": "%d", "T": "%H:%M:%S", "R": "%H:%M", "F": "%Y-%m-%d", "D": "%m/%d/%y"}
-_RULE = (
-    "s, ms, us, ns or order, day-first, month-first, or a pattern with year, month and day, such as '%d.%m.%Y %H:%M'"
-)
+_RULE = "s, ms, us, ns, order, day-first, month-first, or a pattern with year, month and day: '%d.%m.%Y %H:%M'"
 
 
 def format_of(text: str) -> TimeFormat:
