@@ -68,7 +68,8 @@ def _stops(shown: Callable[[Any], str]) -> Callable[[str, str, tuple[float, ...]
 
 def design_result(found: Designed) -> str:
     """What was found, as a part of the page."""
-    others = [] if found.found is None else found.found.trade_off
+    made = found.found
+    others = [] if made is None else [one for one in made.trade_off if one.scope == made.goal.scope]
     return _render("design_result.html", d=found, frontier=drawn.frontier(others, found.wish.certainty), points=others)
 
 
