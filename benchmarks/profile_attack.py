@@ -45,10 +45,11 @@ STEPS = (
     ("+ hours of items", ("item_hour",)),
     ("+ hours", ("hour",)),
     ("+ gaps", ("gap",)),
+    ("+ events a day", ("day",)),
     ("+ categories", ("category",)),
     ("+ hours of categories", ("category_hour",)),
 )
-TIMED = frozenset(("item_hour", "hour", "gap", "category", "category_hour"))
+TIMED = frozenset(("item_hour", "hour", "gap", "day", "category", "category_hour"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def city(name: str, file: str, dated: bool) -> Set:
     hour = column["hour_of_week"][rows].astype(np.int64) - 1
     if dated:
         hour = hour[0] + np.concatenate(([0], np.cumsum((np.diff(hour) + 84) % 168 - 84)))
-    order = np.argsort(column["user"][rows], kind="stable")
+    user = column["user"][rows]
+    order = np.lexsort((hour, user)) if dated else np.argsort(user, kind="stable")
     items = np.unique(column["venue"][rows][order], return_inverse=True)[1]
     kinds = np.unique(column["category"][rows][order], return_inverse=True)[1]
     categories = np.zeros(items.max() + 1, np.int64)

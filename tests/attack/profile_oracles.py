@@ -68,6 +68,18 @@ def gap_bin(before: int, now: int) -> int:
     return min(int(math.log2(1 + passed / HOUR)), 10)
 
 
+def days_of(times: Sequence[int]) -> list[int]:
+    """How many events each day has, without the first and the last day, one after the other."""
+    return [len(list(events)) for _, events in itertools.groupby(time // DAY for time in times)][1:-1]
+
+
+def day_bin(events: int) -> int:
+    """Exactly below 16, in twos below 32, in fours below 64."""
+    if events < 16:
+        return events - 1
+    return 15 + (events - 16) // 2 if events < 32 else min(23 + (events - 32) // 4, 31)
+
+
 def return_bin(items: Sequence[int], place: int) -> int | None:
     if place < 4:
         return None
@@ -100,6 +112,7 @@ class Oracle:
         self.timed = case.train.times is not None
         self.train_times = clock_of(case.train) if self.timed else [[] for _ in self.train]
         self.target_times = clock_of(case.target) if self.timed else [[] for _ in self.target]
+        self.dated = self.timed and all(own == sorted(own) for own in self.train_times + self.target_times)
         self.categories = None if case.categories is None else case.categories.tolist()
         self.sets = [set(row) for row in self.train] + [set(row) for row in self.target]
         self.holders = Counter(x for one in self.sets for x in one)
@@ -110,6 +123,7 @@ class Oracle:
             "hour": shares(spread_hours(self._pooled(self._hours)), 48),
             "gap": shares(self._pooled(self._gaps), 11),
             "return": shares(self._pooled(self._returns), 5),
+            "day": shares(self._pooled(self._days), 32),
             "rarity": shares(self._pooled(self._rarities), 10),
         }
         if self.categories is not None:
@@ -139,6 +153,10 @@ class Oracle:
         return _summed(
             (gap_bin(a, b), weight) for (a, b), weight in zip(itertools.pairwise(times), weights[1:], strict=False)
         )
+
+    @staticmethod
+    def _days(items, times, weights) -> dict[int, float]:  # type: ignore[no-untyped-def]
+        return Counter(map(day_bin, days_of(times)))  # all weigh alike
 
     @staticmethod
     def _returns(items, times, weights) -> dict[int, float]:  # type: ignore[no-untyped-def]
@@ -201,6 +219,9 @@ class Oracle:
                 )
                 for w, time in zip(each, self.target_times[number], strict=True)
             )
+            if self.dated:
+                days = len(days_of(self.target_times[number]))
+                found["day"] = self._habit(self._days, number, person, each, "day", 5) / math.sqrt(max(days, 1))
             found["item_hour"] = self._given(number, person, each, lambda x: x, both)
         if self.categories is not None:
             kinds = self._kinds(items, None, past)

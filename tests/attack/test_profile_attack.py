@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from attack_oracles import traces_of
-from profile_oracles import HOUR, WEEK, random_case
+from profile_oracles import DAY, HOUR, WEEK, random_case
 
 from entropie.attack.profile import ProfileAttack, profile_attack
 from entropie.attack.profile import attack as attack_module
@@ -120,7 +120,7 @@ def test_dates_do_not_matter() -> None:
     assert same(here.joint, there.joint)
 
 
-@pytest.mark.parametrize("kind", ["places", "films", "hours"])
+@pytest.mark.parametrize("kind", ["places", "films", "hours", "days"])
 def test_lengths_name_nobody(kind: str) -> None:
     """Everybody draws from one law; only the length of a target is that of its owner's training. No attack finds that.
 
@@ -132,7 +132,11 @@ def test_lengths_name_nobody(kind: str) -> None:
     lengths = np.clip(np.exp(rng.normal(3, 0.9, users)).astype(int), 5, 300)
     rows = [rng.choice(domain, 2 * one, replace=kind != "films") for one in lengths]
     clock = [np.cumsum(rng.exponential(9 * HOUR, 2 * one)).astype(int).tolist() for one in lengths]
-    traces = traces_of([row.tolist() for row in rows], domain, clock if kind == "hours" else None)
+    if kind == "days":  # halves cut a day
+        clock = [
+            (np.repeat(np.arange(2 * one), rng.integers(1, 10, 2 * one))[: 2 * one] * DAY).tolist() for one in lengths
+        ]
+    traces = traces_of([row.tolist() for row in rows], domain, clock if kind in ("hours", "days") else None)
     split = split_traces(traces)
     found = profile_attack(split.train, split.target, threads=1)
     for error in errors(found, np.arange(users)):
@@ -140,6 +144,23 @@ def test_lengths_name_nobody(kind: str) -> None:
     measured = np.diff(split.train.offsets)
     tied = np.abs(measured[:, None] - np.diff(split.target.offsets)[None, :]) == 0
     assert (np.diag(tied) / np.maximum(tied.sum(axis=0), 1)).sum() > 25
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_people_are_told_apart_by_events_a_day_where_that_is_a_habit(own: bool) -> None:
+    """Twenty people come so many times a day as nobody else, on as many days as they need to have 240 events."""
+    rng = np.random.default_rng(9)
+    numbers = [3 + person if person < 20 else 2 for person in range(300)]
+    days = [np.repeat(np.arange(240), number if own else rng.integers(1, 9, 240))[:240] for number in numbers]
+    clock = [(one * DAY).tolist() for one in days]
+    split = split_traces(traces_of(rng.integers(0, 5, (300, 240)).tolist(), 5, clock))
+    found = profile_attack(split.train, split.target, threads=1)
+    named = credit(found.plain, np.arange(300))
+    if own:
+        assert named[:20].mean() > 0.6
+        assert found.lesson.fusion.weights[FEATURES.index("day")] > 0.0
+    else:
+        assert named.sum() <= 12  # as in the test of lengths
 
 
 def test_lengths_permuted_between_people_change_little() -> None:

@@ -45,7 +45,7 @@ def test_the_best_are_those_of_the_slow_oracle(seed: int, timed: bool, habits: b
         for person in range(case.train.users):
             seen = oracle.evidence(number, person)
             if habits or seen["again"] < 0:
-                rest = seen.get("hour", 0.0) + seen.get("gap", 0.0) + seen["return"] if habits else 0.0
+                rest = sum(seen.get(kind, 0.0) for kind in ("hour", "gap", "return", "day")) if habits else 0.0
                 wanted[person] = seen["item"] + 0.7 * seen.get("item_hour", 0.0) + 0.6 * rest
         best = sorted(wanted, key=lambda person: -wanted[person])[:5]
         assert found.people[number].tolist() == best + [NOBODY] * (5 - len(best))

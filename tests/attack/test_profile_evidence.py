@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from attack_oracles import traces_of
-from profile_oracles import DAY, HOUR, WEEK, Oracle, random_case
+from profile_oracles import DAY, HOUR, WEEK, Oracle, day_bin, days_of, random_case
 
 from entropie.attack.profile.attack import everybody_of
 from entropie.attack.profile.candidates import scene_of
 from entropie.attack.profile.everybody import asked_tally, everybody_from, fingerprints, known_tally, merge_tallies
 from entropie.attack.profile.evidence import evidence_for, weighed
-from entropie.attack.profile.habits import bins_of, smoothed_hours
+from entropie.attack.profile.habits import DAYS, bins_of, smoothed_hours, steps_back
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput
 from entropie.kernels.profile_evidence import FEATURES
@@ -29,6 +31,18 @@ def test_all_evidence_is_that_of_the_slow_oracle(seed: int, timed: bool) -> None
             row = dict(zip(FEATURES, found[number, person].tolist(), strict=True))
             for name in FEATURES:
                 assert row[name] == pytest.approx(wanted.get(name, 0.0), abs=2e-5), (number, person, name)
+
+
+def test_where_only_hours_of_the_week_are_known_there_are_no_days() -> None:
+    case = random_case(3)
+    assert case.train.times is not None
+    folded = dataclasses.replace(case, train=dataclasses.replace(case.train, times=case.train.times % WEEK))
+    assert steps_back(folded.train) > 0
+    oracle = Oracle(folded)
+    scene = scene_of(folded.train, folded.target, everybody_of(folded.train, folded.target, folded.categories))
+    found = evidence_for(scene, np.tile(np.arange(12), (12, 1)))
+    assert not found[:, :, FEATURES.index("day")].any()
+    assert found[4, 5, FEATURES.index("gap")] == pytest.approx(oracle.evidence(4, 5)["gap"], abs=2e-5)
 
 
 def test_weighing_is_the_sum_of_evidence_and_no_candidate_is_never_named() -> None:
@@ -60,7 +74,18 @@ def test_tallies_add_up_over_any_blocks() -> None:
     parts = [known_tally(case.train.take(block), True) for block in blocks]
     parts += [asked_tally(case.target.take(block)) for block in blocks]
     merged = everybody_from(merge_tallies([merge_tallies(parts[:4]), *parts[4:]]), True, case.categories)
-    for name in ("holders", "popularity", "reach", "slots", "hours", "gaps", "returns", "rarities", "categories"):
+    for name in (
+        "holders",
+        "popularity",
+        "reach",
+        "slots",
+        "hours",
+        "gaps",
+        "returns",
+        "days",
+        "rarities",
+        "categories",
+    ):
         assert np.array_equal(getattr(whole, name), getattr(merged, name)), name
 
 
@@ -102,6 +127,40 @@ def test_bins_of_events() -> None:
     assert bins.gaps.tolist() == [-1, 1, 2, 6, 0, 5]  # the last goes round the week: 51 hours
     assert bins.returns.tolist() == [-1, -1, -1, -1, 2, 0]
     assert bins_of(traces_of([[1, 2]], 4), timed=False).hours is None
+
+
+def test_bins_of_days() -> None:
+    """Of the first event of each day between the first and the last of a trace; other traces do not matter."""
+    days = [[], [5], [5, 5, 6, 6], [6, 7, 7, 7, 9], [9] * 3 + [10] * 70 + [11] * 17 + [12], []]
+    traces = traces_of([[0] * len(own) for own in days], 1, [[day * DAY + 7 for day in own] for own in days])
+    bins = bins_of(traces, timed=True).days
+    assert bins is not None
+    found = {int(place): int(bins[place]) for place in np.flatnonzero(bins >= 0)}
+    assert found == {6: 2, 13: 31, 83: 15}
+    assert steps_back(traces) == 0
+    assert bins_of(traces_of([[], []], 1, [[], []]), timed=True).days is not None
+
+
+def test_bins_of_every_number_of_events_a_day() -> None:
+    numbers = list(range(1, 100))
+    times = [0, *(day * DAY for day, number in enumerate(numbers, 1) for _ in range(number)), 100 * DAY]
+    bins = bins_of(traces_of([[0] * len(times)], 1, [times]), timed=True).days
+    assert bins is not None
+    assert days_of(times) == numbers
+    assert bins[bins >= 0].tolist() == [day_bin(number) for number in numbers]
+    assert bins.max() == DAYS - 1
+
+
+def test_days_that_the_split_cuts_tell_nothing() -> None:
+    """Fewer events on the first and the last day of a trace: the days between stay as they are."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        counts = rng.integers(1, 9, 6)
+        times = np.repeat(np.arange(6) * DAY, counts)
+        kept = times[rng.integers(0, counts[0]) : times.size - rng.integers(0, counts[-1])]
+        found = [bins_of(traces_of([[0] * own.size], 1, [own.tolist()]), timed=True).days for own in (times, kept)]
+        assert all(one is not None for one in found)
+        assert [one[one >= 0].tolist() for one in found if one is not None] == [(counts[1:-1] - 1).tolist()] * 2
 
 
 def test_hours_are_smoothed_round_the_clock() -> None:

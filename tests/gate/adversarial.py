@@ -192,12 +192,9 @@ KINDS: Mapping[str, Callable[[Crowd], pa.Table]] = {
     made.__name__.replace("_", " "): made
     for made in (
         hidden_subgroup, own_items, never_again, own_times, few_events, many_ids, unique_events, rare_transitions,
-        own_gaps, own_hour_of_the_week, own_pair, two_alternating, own_company,
+        own_gaps, own_hour_of_the_week, own_pair, two_alternating, own_number_a_day, own_company,
     )
 }  # fmt: skip
-
-UNCOVERED: Mapping[str, Callable[[Crowd], pa.Table]] = {"own number a day": own_number_a_day}
-"""What no attacker looks at, as the docs say: a PASS may be had."""
 
 RISKS: Mapping[str, float] = {"two alternating": 0.5, "own company": 0.5}
 """True risk of the exposed where it is not 1: of two people who are alike, one is named."""

@@ -4,7 +4,6 @@
 
 Each trial draws a kind of data, sizes and a limit. *Wrong*: a PASS, or a limited one, although a group of at least 20
 people has a true risk of more than twice the limit. The last row is the other way round: harmless data that do pass.
-What no attacker looks at is tried, too, and does not count against the program.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "gate"))
 
-from adversarial import KINDS, RISKS, UNCOVERED, Crowd, harmless
+from adversarial import KINDS, RISKS, Crowd, harmless
 
 import entropie
 
@@ -40,7 +39,7 @@ class Trial:
 
     def decision(self) -> str:
         """What `assess` decides."""
-        made = harmless if self.kind == HARMLESS else {**KINDS, **UNCOVERED}[self.kind]
+        made = harmless if self.kind == HARMLESS else KINDS[self.kind]
         found = entropie.assess(
             made(self.crowd), limit=self.limit, limit_name="trial", fail_on="worst", control=False, replicates=2
         )
@@ -52,7 +51,7 @@ def trials(seed: int) -> Iterator[Trial]:
     """Without end: every kind in turn, with sizes and a limit drawn for it."""
     rng = np.random.default_rng(seed)
     while True:
-        for kind in (*KINDS, *UNCOVERED, HARMLESS):
+        for kind in (*KINDS, HARMLESS):
             people = int(rng.choice((240, 600, 1600, 4000)))
             crowd = Crowd(people, int(rng.integers(12, 31)), int(rng.integers(20, 61)), int(rng.integers(2**31)))
             yield Trial(kind, crowd, float(rng.choice([one for one in LIMITS if 2.0 * one < RISKS.get(kind, 1.0)])))
@@ -61,11 +60,10 @@ def trials(seed: int) -> Iterator[Trial]:
 def table(found: Counter[tuple[str, str]]) -> str:
     """Decisions by kind of data."""
     lines = [f"| data | {' | '.join(DECISIONS)} | wrong |", f"|---|{'---:|' * (len(DECISIONS) + 1)}"]
-    for kind in (*KINDS, *UNCOVERED, HARMLESS):
+    for kind in (*KINDS, HARMLESS):
         counts = [found[kind, decision] for decision in DECISIONS]
         wrong = counts[3] if kind == HARMLESS else counts[0] + counts[1]
-        name = f"{kind} (not covered)" if kind in UNCOVERED else kind
-        lines.append(f"| {name} | {' | '.join(map(str, counts))} | {wrong} |")
+        lines.append(f"| {kind} | {' | '.join(map(str, counts))} | {wrong} |")
     return "\n".join(lines)
 
 

@@ -19,13 +19,13 @@ from entropie.kernels.profile_records import (
 )
 
 FEATURES = (
-    "item", "presence", "item_hour", "hour", "gap", "return", "neighbours", "rarity", "category", "category_hour",
-    "reverse", "again",
+    "item", "presence", "item_hour", "hour", "gap", "return", "day", "neighbours", "rarity", "category",
+    "category_hour", "reverse", "again",
 )  # fmt: skip
 """Kinds of evidence, in the order of the columns that `evidence` returns."""
 
 _ITEM, _PRESENCE, _ITEM_HOUR, _HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_HOUR, _REVERSE, _AGAIN = (
-    0, 1, 2, 3, 6, 7, 8, 9, 10, 11,
+    0, 1, 2, 3, 7, 8, 9, 10, 11, 12,
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class KnownPeople(NamedTuple):
     slot_penalty: Floats  # per entry: ln(1 + c(x)/prior)
     sizes: Floats  # per person: sum of the damped weights
     penalty: Floats  # per person: ln((N + lambda)/Lambda)
-    habits: Floats  # person x bin: ln P_i/p of hours, gaps and returns
+    habits: Floats  # person x bin: ln P_i/p of hours, gaps, returns and days
     rarity: Floats  # person x bin: ln P_i/p of how many hold an item
     category_offsets: Ints
     categories: Codes
@@ -56,7 +56,7 @@ class Targets(NamedTuple):
     slot_weights: Floats
     sizes: Floats  # per target: sum of the weights
     presence_sizes: Floats
-    habits: Floats  # target x bin: weights of hours, gaps and returns
+    habits: Floats  # target x bin: weights of hours, gaps, returns and days
     own: Ints  # number of the target's own trace in the company
 
 
@@ -73,7 +73,7 @@ class Company(NamedTuple):
     rarity: Ints  # per item: bin of how many hold it
     categories: Ints  # per item; empty without categories
     category_count: int
-    bounds: Ints  # where the habits of hours, gaps and returns begin and end
+    bounds: Ints  # where the habits of hours, gaps, returns and days begin and end
     visits: int  # at most so many traces of an item are looked at
     shrink: float
     mix: float

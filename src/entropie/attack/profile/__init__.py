@@ -1,6 +1,6 @@
 """The strongest profile attacker: earlier behaviour against later traces, with everything that traces tell.
 
-habits      bins of hours, gaps and returns
+habits      bins of hours, gaps, returns and days
 everybody   what is known of all people, in counts that add up
 people      profiles of known people and targets
 candidates  the people who come into question

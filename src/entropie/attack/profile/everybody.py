@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from entropie.attack.features import item_rows
 from entropie.attack.profile.habits import (
+    DAYS,
     GAPS,
     HOURS,
     RETURNS,
@@ -23,6 +24,7 @@ from entropie.attack.profile.habits import (
     bins_of,
     events_after,
     smoothed_hours,
+    steps_back,
 )
 from entropie.data.traces import Traces, in_blocks
 from entropie.kernels.features import feature_postings
@@ -55,6 +57,8 @@ class Tally:
     hours: NDArray[np.int64]
     gaps: NDArray[np.int64]
     returns: NDArray[np.int64]
+    days: NDArray[np.int64]  # whole days by how many events they have, in units
+    back: NDArray[np.int64]  # one number: times before the one that precedes them, targets' too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +73,7 @@ class Everybody:
     hours: NDArray[np.float64]  # smoothed
     gaps: NDArray[np.float64]
     returns: NDArray[np.float64]
+    days: NDArray[np.float64]  # empty where times do not tell days apart
     rarity_bins: NDArray[np.int64]  # per item
     rarities: NDArray[np.float64]
     item_categories: NDArray[np.int64] | None
@@ -90,14 +95,17 @@ def known_tally(train: Traces, timed: bool, level: Level = USUAL) -> Tally:
         hours=_sums(nothing if bins.hours is None else bins.hours, units, HOURS[level]),
         gaps=_sums(nothing if bins.gaps is None else bins.gaps, units, GAPS),
         returns=_sums(bins.returns, units, RETURNS),
+        days=_sums(nothing if bins.days is None else bins.days, np.full(train.events, float(_UNITS)), DAYS),
+        back=np.array([steps_back(train)]),
     )
 
 
 def asked_tally(target: Traces, level: Level = USUAL) -> Tally:
     """What some targets add: how many hold an item and what goes together, which needs no identity."""
     holders, reach = _held(target)
-    nothing = [np.zeros(size, np.int64) for size in (target.domain_size, SLOTS, HOURS[level], GAPS, RETURNS)]
-    return Tally(holders, reach, *nothing)
+    sizes = (target.domain_size, SLOTS, HOURS[level], GAPS, RETURNS, DAYS)
+    rest = [*(np.zeros(size, np.int64) for size in sizes), np.array([steps_back(target)])]
+    return Tally(holders, reach, *rest)
 
 
 def merge_tallies(parts: Iterable[Tally]) -> Tally:
@@ -125,6 +133,7 @@ def everybody_from(
         hours=_at_least(smoothed_hours(tally.hours.astype(np.float64))),
         gaps=_at_least(tally.gaps),
         returns=_at_least(tally.returns),
+        days=_at_least(tally.days) if timed and not tally.back.any() else np.zeros(0),
         rarity_bins=rarity_bins,
         rarities=_at_least(np.bincount(rarity_bins, weights, RARITIES)),
         item_categories=item_categories,
@@ -145,6 +154,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
     prints = np.concatenate([fingerprints(traces, everybody) for traces in (known, asked)])
     starts, holders, _ = feature_postings(offsets, items, known.domain_size, np.argsort(prints, kind="stable"))
     timed = everybody.timed
+    habit_sizes = (HOURS[everybody.level] * timed, GAPS * timed, RETURNS, everybody.days.size)
     categories = everybody.item_categories
     return Company(
         offsets=offsets,
@@ -157,7 +167,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
         rarity=everybody.rarity_bins,
         categories=np.zeros(0, np.int64) if categories is None else categories,
         category_count=everybody.categories.size,
-        bounds=np.cumsum([0, HOURS[everybody.level] * timed, GAPS * timed, RETURNS]).astype(np.int64),
+        bounds=np.cumsum([0, *habit_sizes]).astype(np.int64),
         visits=VISITS,
         shrink=SHRINK,
         mix=MIX,

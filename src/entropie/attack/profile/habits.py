@@ -1,6 +1,7 @@
-"""When and how somebody reports: bins of the hour of the week, of the time since the event before, of returns.
+"""When and how somebody reports: bins of the hour of the week, of the time since the event before, of returns, of days.
 
-Bins tell nothing of a trace's length or of its dates: hours are those of the week, gaps and returns look back a little.
+Bins tell nothing of a trace's length or of its dates: hours are those of the week, gaps and returns look back a little,
+and the first and the last day of a trace, which a split may have cut, are no days.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ GAPS = 11
 RETURNS = 5
 """How many events ago the item was last met: 1 to 4, or longer."""
 
-_WEEK_SECONDS = 7 * 86_400
+DAY_EDGES = (*range(1, 16), *range(16, 32, 2), *range(32, 64, 4), 64)
+"""Events on a day with any: the least of each bin, the last without end. An eighth apart, so that people are."""
+
+DAYS = len(DAY_EDGES)
+
+_DAY_SECONDS = 86_400
+_WEEK_SECONDS = 7 * _DAY_SECONDS
 _NEARBY_HOURS = ((-2, 1 / 9), (-1, 2 / 9), (0, 3 / 9), (1, 2 / 9), (2, 1 / 9))
 
 
@@ -47,6 +54,7 @@ class Bins:
     slots: NDArray[np.int64] | None = None  # None without times
     hours: NDArray[np.int64] | None = None
     gaps: NDArray[np.int64] | None = None
+    days: NDArray[np.int64] | None = None  # the first event of a whole day stands for it
 
 
 def bins_of(traces: Traces, timed: bool, level: Level = USUAL) -> Bins:
@@ -55,7 +63,13 @@ def bins_of(traces: Traces, timed: bool, level: Level = USUAL) -> Bins:
     if not timed or traces.times is None:
         return Bins(returns)
     week = (traces.times // 3600 + 72) % 168  # the epoch was a Thursday; 0 = Monday, midnight to one
-    return Bins(returns, hour_bins(week, USUAL) // 4, hour_bins(week, level), _gaps(traces, traces.times))
+    return Bins(
+        returns,
+        slots=hour_bins(week, USUAL) // 4,
+        hours=hour_bins(week, level),
+        gaps=_gaps(traces, traces.times),
+        days=_days(traces, traces.times),
+    )
 
 
 def hour_bins(week: NDArray[np.int64], level: Level) -> NDArray[np.int64]:
@@ -94,6 +108,36 @@ def _gaps(traces: Traces, times: NDArray[np.int64]) -> NDArray[np.int64]:
     passed = np.diff(times, prepend=times[:1])
     passed = np.where(passed < 0, passed % _WEEK_SECONDS, passed)
     bins = np.minimum(np.log2(1.0 + passed / 3600.0).astype(np.int64), GAPS - 1)
-    firsts = traces.offsets[:-1][np.diff(traces.offsets) > 0]
-    bins[firsts] = -1
+    bins[_firsts(traces)] = -1
     return np.asarray(bins, np.int64)
+
+
+def steps_back(traces: Traces) -> int:
+    """How often a time is before the one that precedes it in its trace; if ever, times do not tell days apart."""
+    if traces.times is None or traces.events == 0:
+        return 0
+    back = np.diff(traces.times, prepend=traces.times[:1]) < 0
+    back[_firsts(traces)] = False
+    return int(back.sum())
+
+
+def _days(traces: Traces, times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bins of how many events a day has, for the first event of each day but the first and the last of its trace."""
+    bins = np.full(traces.events, -1, np.int64)
+    if traces.events == 0:
+        return bins
+    day = times // _DAY_SECONDS
+    begins = np.diff(day, prepend=day[:1]) != 0
+    begins[_firsts(traces)] = True
+    starts = np.flatnonzero(begins)
+    events = np.diff(starts, append=traces.events)
+    bins[starts] = np.searchsorted(DAY_EDGES, events, side="right") - 1
+    lasts = traces.offsets[1:][np.diff(traces.offsets) > 0] - 1
+    bins[_firsts(traces)] = -1
+    bins[starts[np.cumsum(begins)[lasts] - 1]] = -1
+    return bins
+
+
+def _firsts(traces: Traces) -> NDArray[np.int64]:
+    """The first event of every trace that has any."""
+    return traces.offsets[:-1][np.diff(traces.offsets) > 0]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from entropie.attack.profile.everybody import RARITIES, RECENCY, Everybody
 from entropie.attack.profile.habits import (
+    DAYS,
     GAPS,
     HOURS,
     RETURNS,
@@ -136,7 +137,7 @@ def targets_of(target: Traces, everybody: Everybody, first: int) -> Targets:
         slots.sums,
         sizes,
         rows.totals(presence),
-        _asked_habits(target, bins, each, sizes, HOURS[everybody.level]),
+        _asked_habits(target, bins, each, sizes, everybody),
         first + np.arange(target.users, dtype=np.int64),
     )
 
@@ -174,19 +175,27 @@ def _habit_tables(train: Traces, bins: Bins, past: NDArray[np.float64], everybod
         tables.append(surprise(hours, everybody.hours, HABIT_PRIOR))
         tables.append(surprise(binned(train, bins.gaps, past, GAPS), everybody.gaps, RHYTHM_PRIOR))
     tables.append(surprise(binned(train, bins.returns, past, RETURNS), everybody.returns, RHYTHM_PRIOR))
+    if bins.days is not None and everybody.days.size:
+        tables.append(surprise(binned(train, bins.days, np.ones(past.size), DAYS), everybody.days, RHYTHM_PRIOR))
     return np.concatenate(tables, axis=1)
 
 
 def _asked_habits(
-    target: Traces, bins: Bins, each: NDArray[np.float64], sizes: NDArray[np.float64], hours: int
+    target: Traces, bins: Bins, each: NDArray[np.float64], sizes: NDArray[np.float64], everybody: Everybody
 ) -> NDArray[np.float64]:
-    """Weights by bin; those of gaps and returns over the root of the size, so that what is learned carries over."""
+    """Weights by bin; those of gaps and returns over the root of the size, so that what is learned carries over.
+
+    Days weigh alike, over the root of their number.
+    """
     root = np.sqrt(np.maximum(sizes, 1e-9))[:, None]
     tables = []
     if bins.hours is not None and bins.gaps is not None:
-        tables.append(binned(target, bins.hours, each, hours))
+        tables.append(binned(target, bins.hours, each, HOURS[everybody.level]))
         tables.append(binned(target, bins.gaps, each, GAPS) / root)
     tables.append(binned(target, bins.returns, each, RETURNS) / root)
+    if bins.days is not None and everybody.days.size:
+        days = binned(target, bins.days, np.ones(each.size), DAYS)
+        tables.append(days / np.sqrt(np.maximum(days.sum(axis=1, keepdims=True), 1.0)))
     return np.concatenate(tables, axis=1)
 
 
