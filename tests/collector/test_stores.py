@@ -167,6 +167,34 @@ def test_one_process_writes_and_others_read(file_store, path):
     reader.end()
 
 
+def test_reading_leaves_no_file_and_changes_none(path):
+    store = SqliteStore(path)
+    store.create(DRINKS.canonical)
+    store.add([batch((1, 0))])
+    store.end()
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    reader = SqliteStore(path, reading=True)
+    assert sound(reader) == 1
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        reader._own.execute("DELETE FROM cells")
+    reader.end()
+    assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+def test_a_service_that_starts_while_somebody_reads_counts_on(path):
+    store = SqliteStore(path)
+    store.create(DRINKS.canonical)
+    store.end()
+    reader = SqliteStore(path, reading=True)
+    store = SqliteStore(path)
+    store.add([batch((1, 0))])
+    assert sound(reader) == 1
+    reader.end()
+    store.add([batch((2, 0))])
+    assert sound(store) == 2
+    store.end()
+
+
 def test_a_store_that_was_rolled_back_is_refused(path):
     first = SqliteStore(path)
     first.create(DRINKS.canonical)

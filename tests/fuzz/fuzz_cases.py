@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fuzz_nasty import MARK, NAMES, OPTION_VALUES, TEXTS, damaged_bytes, damaged_json
 
-__all__ = ["TARGETS", "Case", "case"]
+__all__ = ["PEOPLE", "TARGETS", "Case", "column", "events", "material", "packed", "rows_of"]
 
 JUDGED = ["--limit", "30%", "--limit-name", "house rule", "--fail-on", "average"]
 PEOPLE = 12
@@ -33,6 +33,7 @@ class Case:
 
     codes   exit codes that may come of it
     rows    rows of data that the input has, where it was not damaged: all of them must be accounted for
+    piped   the file that comes in through standard input
     """
 
     target: str
@@ -40,14 +41,10 @@ class Case:
     files: dict[str, bytes] = field(default_factory=dict)
     codes: frozenset[int] = frozenset({0, 2})
     rows: int | None = None
+    piped: str | None = None
 
 
-def case(target: str, seed: int, number: int) -> Case:
-    """The case of that number, always the same."""
-    return TARGETS[target](random.Random(f"{target} {seed} {number}"))
-
-
-def _rows(rng: random.Random, people: int = PEOPLE) -> list[list[str]]:
+def rows_of(rng: random.Random, people: int = PEOPLE) -> list[list[str]]:
     """Some people's events; two kinds of time, never both."""
     written = rng.choice(("{}", "2012-04-{:02d} 18:00:07", "2012-04-03T{:02d}:00:00Z"))
     rows = []
@@ -61,7 +58,7 @@ def _rows(rng: random.Random, people: int = PEOPLE) -> list[list[str]]:
 
 def _events_text(rng: random.Random) -> tuple[bytes, int | None]:
     """A table of events as text, and how many rows it has where that is certain."""
-    rows = _rows(rng)
+    rows = rows_of(rng)
     certain = True
     for _ in range(rng.choice((0, 0, 0, 1, 1, 3))):
         row = rng.choice(rows)
@@ -97,7 +94,8 @@ def _events_text(rng: random.Random) -> tuple[bytes, int | None]:
     return data, len(rows) if certain else None
 
 
-def _packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
+def packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
+    """The same file, or one that is packed, now and then damaged."""
     kind = rng.randrange(12)
     if kind == 0:
         name, data = f"{name}.gz", gzip.compress(data)
@@ -110,7 +108,7 @@ def _packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
     return name, data
 
 
-def _column(rng: random.Random, texts: list[str]) -> Any:
+def column(rng: random.Random, texts: list[str]) -> Any:
     """The texts, or something made of their numbers, under any type that a file may have."""
     numbers = [sum(map(ord, text)) % 100 for text in texts]
     kinds: list[Callable[[], Any]] = [
@@ -131,8 +129,8 @@ def _column(rng: random.Random, texts: list[str]) -> Any:
 
 
 def _events_parquet(rng: random.Random) -> tuple[bytes, int | None]:
-    columns = list(zip(*_rows(rng), strict=True))
-    arrays = [_column(rng, list(texts)) for texts in columns]
+    columns = list(zip(*rows_of(rng), strict=True))
+    arrays = [column(rng, list(texts)) for texts in columns]
     names = [rng.choice(NAMES) if rng.random() < 0.05 else name for name in ("user", "item", "time")]
     held = io.BytesIO()
     options = {
@@ -146,12 +144,13 @@ def _events_parquet(rng: random.Random) -> tuple[bytes, int | None]:
     return (damaged_bytes(rng, data), None) if rng.random() < 0.4 else (data, rows)
 
 
-def _events(rng: random.Random) -> tuple[str, bytes, int | None]:
+def events(rng: random.Random) -> tuple[str, bytes, int | None]:
+    """A table of events of any kind: its name, its bytes, and its rows where they are certain."""
     if rng.random() < 0.35:
         data, rows = _events_parquet(rng)
         return "events.parquet", data, rows
     data, rows = _events_text(rng)
-    name, data = _packed(rng, rng.choice(("events.csv", "events.csv", "events.tsv", "events.txt")), data)
+    name, data = packed(rng, rng.choice(("events.csv", "events.csv", "events.tsv", "events.txt")), data)
     return name, data, rows
 
 
@@ -168,7 +167,7 @@ def _named(rng: random.Random) -> list[str]:
 
 
 def _assess(rng: random.Random) -> Case:
-    name, data, rows = _events(rng)
+    name, data, rows = events(rng)
     command = [
         "assess",
         name,
@@ -194,7 +193,7 @@ def _assess(rng: random.Random) -> Case:
 
 
 def _sweep(rng: random.Random) -> Case:
-    name, data, rows = _events(rng)
+    name, data, rows = events(rng)
     kinds = (("--top", "3"), ("--first", "2"), ("--prefix", "2"), ("--time-unit", "day"), ("--thin", "0.5"),
              ("--rare-items", "2"), ("--exposed", "0.2"), ("--rotate", "day"), ("--jitter", "2h"), ("--sample", "0.5"))  # fmt: skip
     kind, value = rng.choice(kinds)
@@ -230,13 +229,13 @@ def _attributes(rng: random.Random) -> Case:
     names = ["id", "age", "sex", "postcode"]
     if rng.random() < 0.3:
         name, held = "people.parquet", io.BytesIO()
-        arrays = [_column(rng, list(texts)) for texts in zip(*ages, strict=True)]
+        arrays = [column(rng, list(texts)) for texts in zip(*ages, strict=True)]
         pq.write_table(pa.Table.from_arrays(arrays, names), held)
         data = held.getvalue()
     else:
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([names, *ages])
-        name, data = _packed(rng, "people.csv", text.getvalue().encode("utf-8", "replace"))
+        name, data = packed(rng, "people.csv", text.getvalue().encode("utf-8", "replace"))
     if rng.random() < 0.3:
         data = damaged_bytes(rng, data)
     command = ["attributes", name, "--id", "id", "--columns", "age,sex,postcode", "--json", "--out", "out"]
@@ -247,7 +246,7 @@ def _attributes(rng: random.Random) -> Case:
 
 
 def _obfuscate(rng: random.Random) -> Case:
-    name, data, _ = _events(rng)
+    name, data, _ = events(rng)
     command = [
         "obfuscate",
         name,
@@ -268,13 +267,13 @@ def _obfuscate(rng: random.Random) -> Case:
 
 
 @functools.cache
-def _material() -> dict[str, bytes]:
+def material() -> dict[str, bytes]:
     """Documents and reports that the program itself wrote, kept by the worker that made them."""
     return {path.name: path.read_bytes() for path in sorted(Path("../material").iterdir())}
 
 
 def _estimate(rng: random.Random) -> Case:
-    files = {name: _material()[name] for name in ("reports.csv", "reports.csv.parameters.json", "places.csv")}
+    files = {name: material()[name] for name in ("reports.csv", "reports.csv.parameters.json", "places.csv")}
     name = rng.choice(list(files))
     if name.endswith(".json"):
         files[name] = damaged_json(rng, json.loads(files[name]))
@@ -313,11 +312,11 @@ def _scores(rng: random.Random) -> Case:
 
 
 def _document(rng: random.Random) -> bytes:
-    return damaged_json(rng, json.loads(_material()["assessment.json"]))
+    return damaged_json(rng, json.loads(material()["assessment.json"]))
 
 
 def _compare(rng: random.Random) -> Case:
-    files = {"old.json": _material()["assessment.json"], "new.json": _document(rng)}
+    files = {"old.json": material()["assessment.json"], "new.json": _document(rng)}
     command = ["compare", *rng.sample(list(files), 2), "--json"]
     if rng.random() < 0.1:
         command += ["--tolerance-error", rng.choice(OPTION_VALUES)]
@@ -329,7 +328,7 @@ def _report(rng: random.Random) -> Case:
 
 
 def _config(rng: random.Random) -> Case:
-    text = _material()["job.toml"]
+    text = material()["job.toml"]
     kind = rng.randrange(3)
     if kind == 0:
         text = damaged_bytes(rng, text)
@@ -396,7 +395,7 @@ def _waiver(rng: random.Random) -> Case:
     data = "\n".join(lines).encode("utf-8" if rng.random() < 0.9 else "utf-16", "replace")
     if rng.random() < 0.3:
         data = damaged_bytes(rng, data)
-    files = {"events.csv": _material()["events.csv"], "waiver.toml": data}
+    files = {"events.csv": material()["events.csv"], "waiver.toml": data}
     command = [
         "assess",
         "events.csv",
@@ -414,7 +413,7 @@ def _waiver(rng: random.Random) -> Case:
 
 def _counts(rng: random.Random) -> Case:
     """Counts that were saved: the archive, its parts, or what they say."""
-    saved = _material()["counts.npz"]
+    saved = material()["counts.npz"]
     parts = dict(np.load(io.BytesIO(saved)))
     name = rng.choice(list(parts))
     odd: list[Callable[[], Any]] = [
@@ -435,7 +434,7 @@ def _counts(rng: random.Random) -> Case:
     held = io.BytesIO()
     rng.choice((np.savez, np.savez_compressed))(held, **parts)
     data = damaged_bytes(rng, held.getvalue()) if kind > 2 else held.getvalue()
-    files = {"counts.npz": data, "p.json": _material()["reports.csv.parameters.json"]}
+    files = {"counts.npz": data, "p.json": material()["reports.csv.parameters.json"]}
     command = ["estimate", "counts.npz", "--parameters", "p.json", "--json"]
     if rng.random() < 0.2:
         files["more.npz"] = saved
@@ -472,7 +471,7 @@ def _geolife(rng: random.Random) -> Case:
 
 def _known(rng: random.Random) -> Case:
     """The attacker's own file, and who is who in both."""
-    names, data, _ = _events(rng)
+    names, data, _ = events(rng)
     pairs = [[f"{MARK}-{person}", f"person-{person}"] for person in range(PEOPLE)]
     for _ in range(rng.choice((0, 0, 1, 3))):
         rng.choice(pairs)[rng.randrange(2)] = rng.choice((*TEXTS, f"{MARK}-1", "person-1"))
@@ -480,9 +479,9 @@ def _known(rng: random.Random) -> Case:
     text = "\n".join(map(rng.choice((",", ";", "\t")).join, [*header, *pairs])).encode("utf-8", "replace")
     if rng.random() < 0.3:
         text = damaged_bytes(rng, text)
-    files = {"events.csv": _material()["events.csv"], names: data, "map.csv": text}
+    files = {"events.csv": material()["events.csv"], names: data, "map.csv": text}
     if names == "events.csv":
-        files = {"events.csv": _material()["events.csv"], "known.csv": data, "map.csv": text}
+        files = {"events.csv": material()["events.csv"], "known.csv": data, "map.csv": text}
         names = "known.csv"
     command = ["assess", "events.csv", "--known", names, "--min-events", "2", "--matcher", "visit", "--no-control"]
     command += ["--no-report", "--json", "--out", "out"] + (["--truth", "map.csv"] if rng.random() < 0.8 else [])

@@ -7,7 +7,7 @@ import json
 import random
 from typing import Any
 
-__all__ = ["MARK", "NAMES", "OPTION_VALUES", "TEXTS", "damaged_bytes", "damaged_json"]
+__all__ = ["MARK", "NAMES", "OPTION_VALUES", "TEXTS", "WORDS", "damaged_bytes", "damaged_json"]
 
 MARK = "pii7f3a"
 """Part of every person's id: it must never be printed."""
@@ -37,7 +37,7 @@ OPTION_VALUES = (
     "9" * 4_400, "1/3", "10%", "-5%", "1M", "1e3M", "4GB", "-0", "+1", "1e0", "true", "None", "[]", "a=b", "a=width:1e-300", "a=width:0",
     "age=10", "age=width:nan", "age=exact", "18446744073709551616", "-9223372036854775809", "0.1000000000000000055", "%", "\u0663",
 )  # fmt: skip
-_WORDS = (
+WORDS = (
     None, True, False, 0, -1, 0.5, 1e308, -0.0, "", "x", [], {}, [[]], {"": {}}, "\ud800", "9" * 5_000, "\x1b[31m", "\u202e", 10**400, 2**64, "NaN",
     "2026-13-45", [None], [1, "a", {}], {"value": None},
 )  # fmt: skip
@@ -89,20 +89,20 @@ def damaged_json(rng: random.Random, document: Any) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         holder, key = _somewhere(rng, changed)
         if holder is None or rng.random() < 0.02:
-            changed = copy.deepcopy(rng.choice(_WORDS))
+            changed = copy.deepcopy(rng.choice(WORDS))
             break
         kind = rng.randrange(5)
         if kind == 0:
             del holder[key]
         elif kind == 1 and isinstance(holder, dict):
-            holder[rng.choice(("extra", "", "\ud800", "value", "schema", "\u202e"))] = copy.deepcopy(rng.choice(_WORDS))
+            holder[rng.choice(("extra", "", "\ud800", "value", "schema", "\u202e"))] = copy.deepcopy(rng.choice(WORDS))
         elif kind == 2:
             holder[key] = f"<<raw {len(marks)}>>"
             marks.append(rng.choice(_RAW))
         elif kind == 3 and type(holder[key]) in (int, float) and abs(holder[key]) < 2**64:
             holder[key] = rng.choice((-holder[key], holder[key] * 10**20, holder[key] + 0.5, 0, str(holder[key])))
         else:
-            holder[key] = copy.deepcopy(rng.choice(_WORDS))
+            holder[key] = copy.deepcopy(rng.choice(WORDS))
     text = json.dumps(changed, ensure_ascii=rng.random() < 0.8).encode("utf-8", "surrogatepass")
     for number, mark in enumerate(marks):
         text = text.replace(f'"<<raw {number}>>"'.encode(), mark)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ class Ran:
     seconds   of CPU time
     left      what is in the folder for temporary files afterwards
     written   outputs that exist afterwards
+    changed   inputs that are not what they were
     """
 
     code: int
@@ -40,6 +42,7 @@ class Ran:
     seconds: float
     left: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     alone: bool = False
 
 
@@ -62,9 +65,12 @@ def problems(asked: Case, ran: Ran) -> list[str]:
         said.append("somebody's id was printed")
     if _RAW.search(ran.errors.replace("\n", "")) or _RAW.search(ran.output.replace("\n", "")):
         said.append("a control character was printed")
+    if ran.changed:
+        said.append(f"inputs changed: {ran.changed}")
     if ran.left:
         said.append(f"left behind: {ran.left}")
-    if ran.code in (0, 1, 3) and "--json" in asked.command:
+    unmade = ran.code == 1 and asked.command[0] == "collect"  # a limit is not met: a sentence, and no collection
+    if ran.code in (0, 1, 3) and "--json" in asked.command and not unmade:
         said += _document_problems(asked, ran.output)
     return said
 
@@ -104,7 +110,7 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
     temporary = _temporary(folder)
     tempfile.tempdir = str(temporary)
     output, errors, begun = _Text(), _Text(), time.process_time()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors), _standard_input(asked):
         try:
             code = run(asked.command)
         except SystemExit as ended:
@@ -113,7 +119,15 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
             code = 70
             errors.write(f"Traceback: {type(problem).__name__}: {problem}")
     seconds = time.process_time() - begun
-    return Ran(code, output.text(), errors.text(), seconds, _inside(temporary), _written(asked, folder))
+    return Ran(
+        code,
+        output.text(),
+        errors.text(),
+        seconds,
+        _inside(temporary),
+        _written(asked, folder),
+        _changed(asked, folder),
+    )
 
 
 def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
@@ -128,6 +142,7 @@ def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
             [sys.executable, "-m", "entropie", *words],
             cwd=folder,
             env=environment,
+            input=_piped(asked),
             capture_output=True,
             timeout=seconds,
         )
@@ -136,7 +151,9 @@ def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
     texts = [data.decode("utf-8", "replace") for data in (done.stdout, done.stderr)]
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
-    return Ran(done.returncode, *texts, spent, _inside(temporary), _written(asked, folder), alone=True)
+    return Ran(
+        done.returncode, *texts, spent, _inside(temporary), _written(asked, folder), _changed(asked, folder), alone=True
+    )
 
 
 class _Text(io.TextIOWrapper):
@@ -150,6 +167,19 @@ class _Text(io.TextIOWrapper):
         self.flush()
         data: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
         return data.decode("utf-8", "replace")
+
+
+def _piped(asked: Case) -> bytes:
+    return b"" if asked.piped is None else asked.files[asked.piped]
+
+
+@contextlib.contextmanager
+def _standard_input(asked: Case) -> Iterator[None]:
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(_piped(asked)), "utf-8")
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def _laid_out(asked: Case, folder: Path) -> None:
@@ -178,6 +208,10 @@ def _written(asked: Case, folder: Path) -> tuple[str, ...]:
     )
 
 
+def _changed(asked: Case, folder: Path) -> tuple[str, ...]:
+    return tuple(name for name, data in asked.files.items() if (folder / name).read_bytes() != data)
+
+
 def kept(asked: Case, folder: Path, name: str) -> Path:
     """Write a case down, to be run again."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -188,6 +222,7 @@ def kept(asked: Case, folder: Path, name: str) -> Path:
         "command": asked.command,
         "codes": sorted(asked.codes),
         "rows": asked.rows,
+        "piped": asked.piped,
         "files": files,
     }
     path.write_text(json.dumps(document, indent=1) + "\n")
@@ -198,4 +233,5 @@ def kept_case(path: Path) -> Case:
     """Read it again."""
     document = json.loads(path.read_text())
     files = {name: base64.b64decode(text) for name, text in document["files"].items()}
-    return Case(document["target"], document["command"], files, frozenset(document["codes"]), document["rows"])
+    codes, piped = frozenset(document["codes"]), document.get("piped")
+    return Case(document["target"], document["command"], files, codes, document["rows"], piped)

@@ -26,10 +26,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from fuzz_cases import TARGETS, Case, case
+from fuzz_cases import Case
+from fuzz_doors import MECHANISMS, TARGETS, case
+from fuzz_nasty import MARK
 from fuzz_ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
 
 from entropie import drawing
+from entropie.collector import document
+from entropie.collector.sqlite_store import SqliteStore
+from entropie.collector.store import Batch
 
 CASES, WORKERS, SECONDS_PER_CASE = 200, 2, 600.0
 ALONE_EVERY, DRAWN_EVERY = 250, 10
@@ -98,18 +103,55 @@ def _make_material(folder: Path) -> None:
     folder.mkdir()
     rows = [f"person-{person},place-{(person * event) % 7},{event}" for person in range(12) for event in range(8)]
     (folder / "events.csv").write_text("user,item,time\n" + "\n".join(rows) + "\n")
-    commands = [
-        "assess events.csv --matcher visit --min-events 2 --profile ema --out . --quiet",
-        "obfuscate events.csv --column item --keep user --dictionary places.csv --mechanism rr --epsilon 3 --out reports.csv",
-        "estimate reports.csv --parameters reports.csv.parameters.json --save-counts counts.npz",
+    there = [
+        f"{MARK}-{person},place-{(person * event) % 7},{1_500_000_000 + 3_600 * event},48.{85 + event % 4},2.35,kind {event % 3}"
+        for person in range(24)
+        for event in range(8)
     ]
-    program = [sys.executable, "-m", "entropie"]
+    (folder / "swept.csv").write_text("user,item,time,lat,lon,kind\n" + "\n".join(there) + "\n")
+    (folder / "shape.csv").write_text(",".join(["0.125"] * 6 + ["0.25"]) + "\n")
+    named = "--user user --item item --time time --min-events 2"
+    assess = "assess events.csv --matcher visit --min-events 2 --profile ema --out . --quiet"
+    obfuscate = "obfuscate events.csv --column item --epsilon 3"
+    own = {"noise": "--noise shape.csv"}
+    commands = [
+        assess,
+        f"{obfuscate} --mechanism rr --keep user --dictionary places.csv --out reports.csv",
+        "estimate reports.csv --parameters reports.csv.parameters.json --save-counts counts.npz",
+        f"sweep swept.csv {named} --limit 99% --limit-name rule --fail-on average --only --top 3 --out swept --quiet",
+        *(
+            f"{obfuscate} --mechanism {kind} {own.get(kind, '')} --dictionary places-{kind}.csv --out {kind}.csv"
+            for kind in MECHANISMS
+        ),
+        "collect new --title Drinks --domain 20 --people 50 --mechanism rr --epsilon 2 --out drinks.json",
+    ]
     for command in commands:
-        subprocess.run([*program, *command.split()], cwd=folder, check=False, capture_output=True, timeout=3000)
-    job = subprocess.run(
-        [*program, *commands[0].split(), "--print-config"], cwd=folder, capture_output=True, timeout=3000
-    )
-    (folder / "job.toml").write_bytes(job.stdout)
+        _said(folder, command)
+    (folder / "job.toml").write_bytes(_said(folder, f"{assess} --print-config"))
+    (folder / "swept" / "plan.json").rename(folder / "plan.json")
+    shutil.rmtree(folder / "swept")
+    _make_stores(folder)
+
+
+def _said(folder: Path, command: str) -> bytes:
+    """Run a command that must not fail, whatever its verdict; what it prints."""
+    program = [sys.executable, "-m", "entropie", *command.split()]
+    done = subprocess.run(program, cwd=folder, check=False, capture_output=True, timeout=3000)
+    assert done.returncode in (0, 1, 3), done.stderr.decode()
+    return done.stdout
+
+
+def _make_stores(folder: Path) -> None:
+    """Stores of a service: one that counts, two that are closed."""
+    content = (folder / "drinks.json").read_bytes()
+    name = document.read(content).id
+    for place, store in enumerate(("open", "closed", "other")):
+        held = SqliteStore(folder / f"{store}.store")
+        held.create(content)
+        held.add([Batch(name, [100 * place + nonce for nonce in range(9)], [nonce % 5 for nonce in range(9)], 1)])
+        if place:
+            held.close(name)
+        held.end()
 
 
 def _run(todo: Iterator[tuple[str, int]], folder: Path, options: argparse.Namespace) -> dict[str, Tally]:

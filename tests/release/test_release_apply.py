@@ -213,8 +213,19 @@ def test_bad_plans_and_outputs_get_a_sentence(folder: Path) -> None:
             apply(file, events, out)
     with pytest.raises(InvalidInput, match="is named twice"):
         apply(file, events, folder / "safer.csv", keep_key=folder / "safer.csv")
+    with pytest.raises(InvalidInput, match="must end in"):
+        apply(file, events, folder / "safer.csv", keep_key=folder / "key.txt")
     assert {path.name for path in folder.iterdir()} == {"events.csv", "plan.json"}
     assert read_plan(file).to_json() == plan
+
+
+def test_a_hierarchy_is_not_replaced_by_the_file_made_with_it(folder: Path) -> None:
+    events, groups = folder / "events.csv", folder / "groups.csv"
+    groups.write_text("a;b\n", encoding="utf-8")
+    plan = plan_of(events, Mitigation("hierarchy", f"{groups}:1"))
+    with pytest.raises(InvalidInput, match=r"groups\.csv is also an input"):
+        apply(plan, events, groups)
+    assert groups.read_text(encoding="utf-8") == "a;b\n"
 
 
 def test_what_a_killed_run_left_the_next_one_removes(folder: Path) -> None:

@@ -79,6 +79,10 @@ COMMANDS = (
                        "--save-counts", "c.npz"), ("e.csv", "c.npz")),
     Trial("plan", ("plan", "--users", "1M", "--events-per-user", "30", "--items", "1M")),
     Trial("simulate", ("simulate", "foursquare", "--users", "2K", "--out", "s.parquet"), ("s.parquet",)),
+    Trial("apply", ("apply", "swept/plan.json", "events.csv", "--out", "safer.csv", "--keep-key", "key.csv"),
+          ("safer.csv", "key.csv", "safer.csv.manifest.json")),
+    Trial("collect new", ("collect", "new", "--title", "Drinks", "--domain", "100", "--people", "10K", "--mechanism", "rr",
+                          "--epsilon", "2", "--out", "drinks.json"), ("drinks.json",)),
     Trial("reproduce", ("reproduce", "1", "4", "--out", "out"), ("out/results.md",)),
 )  # fmt: skip
 
@@ -239,6 +243,8 @@ class Workshop:
             ("assess", "events.csv", *EVENTS, "--out", "found", "--no-report"),
             ("obfuscate", "events.csv", "--column", "item", "--dictionary", "names.csv", "--mechanism", "rr", "--epsilon",
              "5", "--out", "reports.csv"),
+            ("sweep", "events.csv", *EVENTS, "--limit", "99%", "--limit-name", "rule", "--fail-on", "average", "--only",
+             "--top", "5", "--out", "swept"),
         ):  # fmt: skip
             made = arguments[arguments.index("--out") + 1]
             if any(word.startswith(made) for word in read):

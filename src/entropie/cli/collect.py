@@ -99,7 +99,8 @@ def _collection(options: dict[str, Any]) -> Collection:
         hash_size=options["hash_size"],
     )
     opens = options["opens"].date() if options["opens"] else datetime.datetime.now(datetime.UTC).date()
-    closes = options["closes"].date() if options["closes"] else opens + datetime.timedelta(_MOST_DAYS)
+    longest = datetime.timedelta(min(_MOST_DAYS, (datetime.date.max - opens).days))
+    closes = options["closes"].date() if options["closes"] else opens + longest
     error, certainty, list_error = (
         share_text(name, options[name]) for name in ("bayes_error", "certainty", "list_error")
     )

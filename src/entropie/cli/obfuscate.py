@@ -87,7 +87,9 @@ def obfuscate(
     document = parameters or out.with_name(out.name + ".parameters.json")
     made = None if dictionary is None or dictionary.exists() else dictionary
     known = None if made else dictionary
-    refuse_overwriting([values, parameters, known], [out, made, document if parameters is None else None])
+    refuse_overwriting(
+        [values, parameters, known, options["noise"]], [out, made, document if parameters is None else None]
+    )
     for path in (out, made, document if parameters is None else None):
         if path is not None:
             check_file(path)

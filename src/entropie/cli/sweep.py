@@ -124,7 +124,8 @@ def sweep(
         raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
     named = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
     mine = [] if apply_to is None else [apply_to, manifest_path(apply_to)]
-    refuse_overwriting([Path(events)], [*mine, *([] if out is None else [out / name for name in FILES])])
+    read = [Path(events), *(one.file for one in named)]
+    refuse_overwriting(read, [*mine, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
         check_file(path)
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, latitude, longitude)

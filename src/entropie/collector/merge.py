@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from entropie.atomic import check_file
 from entropie.collector.sqlite_store import SqliteStore
 from entropie.errors import InvalidInput, printable
 
@@ -17,6 +18,7 @@ def merge(sources: Sequence[Path], target: Path) -> dict[str, int]:
     """Write the store of all reports in `sources`; reports by collection."""
     if target.exists():
         raise InvalidInput(f"The file {printable(str(target))} is there already; name another with --out.")
+    check_file(target)
     with contextlib.ExitStack() as stack:
         opened = []
         for path in sources:

@@ -78,6 +78,9 @@ class SqliteStore:
         self._lock = threading.Lock()
         if reading and not self.path.is_file():
             raise InvalidInput(f"There is no store {self._shown}; name its file.")
+        # SQLite makes a log to read, too; only who may write removes it, and where there was none it stays empty
+        logged = self.path.with_name(f"{self.path.name}-wal").exists()
+        self._mode = "ro" if reading and logged else "rw"
         try:
             if not reading:
                 self._mark = Mark(self.path)
@@ -85,7 +88,7 @@ class SqliteStore:
             self._own = self._connected()
             self._begin()
             self._sound = True
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeError) as problem:  # a damaged name is not always text
             self.end()
             raise self._refusal(problem) from None
         except BaseException:
@@ -105,13 +108,17 @@ class SqliteStore:
             raise OutputFailed(f"The store {self._shown} cannot be written ({why}).") from None
 
     def _connected(self) -> sqlite3.Connection:
-        mode = "ro" if self._reading else "rw"
         made = sqlite3.connect(
-            f"{self.path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=10.0
+            f"{self.path.as_uri()}?mode={self._mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=10.0,
         )
         try:
             for setting in _SETTINGS:
                 made.execute(setting)
+            made.execute(f"PRAGMA query_only={self._reading:d}")
         except sqlite3.Error:
             made.close()
             raise
@@ -185,7 +192,7 @@ class SqliteStore:
             with contextlib.closing(self._connected()) as connection:
                 connection.execute("BEGIN")
                 yield connection
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeError) as problem:
             raise self._refusal(problem) from None
 
     def collections(self) -> list[Held]:
@@ -297,7 +304,7 @@ class SqliteStore:
                     numbers = _counts(read, held.id), _totals(read, held.id), _seen(read, held.id)
                     found += [*_wrong_document(held), *unbalanced(held, *numbers)]
                 return found
-        except (InvalidInput, TypeError, ValueError) as problem:
+        except (InvalidInput, TypeError, ValueError, OverflowError) as problem:
             return [str(problem) if isinstance(problem, InvalidInput) else self._damage()]
 
     def origins(self) -> list[str]:
@@ -341,11 +348,11 @@ class SqliteStore:
     def _damage(self) -> str:
         return f"The store {self._shown} is damaged; put its newest backup back."
 
-    def _refusal(self, problem: sqlite3.Error) -> InvalidInput | StoreFull | StoreBusy:
+    def _refusal(self, problem: sqlite3.Error | UnicodeError) -> InvalidInput | StoreFull | StoreBusy:
         name = getattr(problem, "sqlite_errorname", "")
         if name in _FULL:
             return StoreFull(f"The disk of the store {self._shown} is full; nothing was counted.")
-        if name.startswith(_DAMAGED):
+        if name.startswith(_DAMAGED) or isinstance(problem, UnicodeError):
             return InvalidInput(self._damage())
         return StoreBusy(f"The store {self._shown} cannot be used just now ({name or 'closed'}); nothing was counted.")
 

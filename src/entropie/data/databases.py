@@ -26,6 +26,8 @@ _STATES = {"42P01": "there is no such table", "42703": "there is no such column"
 _NO_TABLE = re.compile(r"no such table|Table with name .* does not exist", re.IGNORECASE)
 _NO_COLUMN = re.compile(r"no such column|column .* not found", re.IGNORECASE)
 _READ_ONLY = re.compile(r"write a readonly|read-only transaction|attached in read-only", re.IGNORECASE)
+_SELECTS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values)\b", re.IGNORECASE | re.DOTALL)
+_ONE_SELECT = "The query must be one statement that selects rows; check the query."
 _ORDERED = re.compile(r"\border\s+by\b", re.IGNORECASE)
 
 _Opened = tuple[Any, Callable[[], None]]
@@ -158,6 +160,8 @@ def _sqlite(path: str, query: str) -> _Opened:
     from adbc_driver_sqlite import dbapi
 
     _check_file(path, b"SQLite format 3", 0)
+    if not _SELECTS.match(query):  # ATTACH makes files, whatever the mode
+        raise InvalidInput(_ONE_SELECT)
     kept = {"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)}  # a column has the type of its first values
     return _adbc(dbapi.connect(f"file:{quote(path)}?mode=ro"), query, kept)
 
@@ -185,9 +189,10 @@ def _duckdb(path: str, query: str) -> _Opened:
         path, read_only=True, config={"autoinstall_known_extensions": "false", "python_enable_replacements": "false"}
     )
     try:
+        kinds = [statement.type for statement in connection.extract_statements(query)]
+        if kinds != [duckdb.StatementType.SELECT]:  # COPY, EXPORT and PRAGMA write files, whatever the mode
+            raise InvalidInput(_ONE_SELECT)
         found = connection.sql(query)
-        if found is None:
-            raise InvalidInput("The query selects nothing; give one that selects rows.")
         return found.to_arrow_reader(_BATCH_ROWS), connection.close
     except BaseException:
         connection.close()

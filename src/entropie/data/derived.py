@@ -101,13 +101,17 @@ class DerivedTable:
         return self._table.hint()
 
     def _read_as(self, columns: Chosen) -> Chosen:
-        plain: dict[str, str] = {str(role): column for role, column in columns.items() if column != self.made.name}
-        return cast(Chosen, plain | self.made.parts if len(plain) < len(columns) else plain)
+        """Every column that is needed, once, though it may be an item's part and have a role of its own."""
+        read: dict[str, str] = {str(role): column for role, column in columns.items() if column != self.made.name}
+        if len(read) < len(columns):
+            read |= {role: column for role, column in self.made.parts.items() if column not in read.values()}
+        return cast(Chosen, read)
 
     def _with_item(self, batch: pa.RecordBatch, columns: Chosen) -> pa.RecordBatch:
         if self.made.name not in columns.values():
             return batch
-        made = self.made.arrays([batch.column(role) for role in self.made.parts])
+        roles = {column: role for role, column in self._read_as(columns).items()}
+        made = self.made.arrays([batch.column(roles[column]) for column in self.made.parts.values()])
         found: dict[str, pa.Array] = {role: made[role] if role in made else batch.column(role) for role in columns}
         return pa.RecordBatch.from_pydict({**found, **made})
 
@@ -153,6 +157,11 @@ def _made(table: Table, source: Source) -> Made | None:
     if source.cells is not None:
         latitude = choose_column("latitude", table.header, source.lat)
         longitude = choose_column("longitude", table.header, source.lon)
+        if latitude == longitude:
+            raise InvalidInput(
+                f"Column `{latitude}` of {table.name} cannot be both latitude and longitude; name another with "
+                f"{option('lon')}."
+            )
         cells, positions = Cells.parse(source.cells), source.stays is not None
         return CellOf(latitude, longitude, cells, source.cells, points=positions)
     if source.item is None or "," not in source.item or source.item in table.columns:

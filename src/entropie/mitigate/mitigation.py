@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from entropie import words
@@ -62,13 +63,17 @@ def _length(name: str, value: Any) -> None:
 def _levels(name: str, value: Any) -> None:
     from entropie.mitigate.hierarchy import Hierarchy
 
-    Hierarchy.parse(str(value))
+    if not isinstance(value, str):
+        raise InvalidParameter.of(name, "a file and a level, such as places.csv:2", value)
+    Hierarchy.parse(value)
 
 
 def _size(name: str, value: Any) -> None:
     from entropie.data.grid import MapGrid
 
-    MapGrid.parse(str(value))
+    if not isinstance(value, str):
+        raise InvalidParameter.of(name, "a size, such as 500m or 0.01deg", value)
+    MapGrid.parse(value)
 
 
 def _column(name: str, value: Any) -> None:
@@ -233,6 +238,13 @@ class Mitigation:
     def needs_times(self) -> bool:
         """Whether it works on times alone."""
         return self.of.timed(self.setting)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it reads, where it reads one."""
+        from entropie.mitigate.hierarchy import Hierarchy
+
+        return Hierarchy.parse(str(self.setting))[0] if self.of.values is _LEVEL else None
 
     def applied(self, draft: Draft) -> Draft:
         """What it makes of a draft."""

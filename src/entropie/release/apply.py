@@ -94,16 +94,18 @@ def apply(
     target, key = Path(out), None if keep_key is None else Path(keep_key)
     read = Path(events) if isinstance(events, str | os.PathLike) else None
     found = None if isinstance(plan, ReleasePlan) else Path(plan)
-    refuse_overwriting([read, found], [target, key, manifest_path(target)])
-    for path in (target, key, manifest_path(target)):
+    outputs = [target, key, manifest_path(target)]
+    refuse_overwriting([read, found], outputs)
+    for path in outputs:
         if path is not None:
             check_file(path)
     chosen = plan if isinstance(plan, ReleasePlan) else read_plan(plan)
+    refuse_overwriting([part.file for part in chosen.combination.parts], outputs)
     return _applied(chosen, events, target, key, Run(memory=held, progress=progress))
 
 
 def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run: Run) -> Manifest:
-    writing = TableWriter(out)
+    writing, writing_key = TableWriter(out), None if key is None else TableWriter(key)
     reading = replace(run, progress=under(run.progress, "reading"))
     found = read_event_columns(plan.data.source(events), plan.columns, reading)
     report = found.events.report
@@ -121,8 +123,8 @@ def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run
         for batch, share in _batches(released, names, random_order(released.users, chance.words), pseudonyms):
             writer.write({name: batch[role] for role, name in columns.items()})
             run.progress("writing", share)
-    if key is not None:
-        _write_key(key, pseudonyms, found.events.user_ids.take(pa.array(owners)), chance)
+    if writing_key is not None:
+        _write_key(writing_key, pseudonyms, found.events.user_ids.take(pa.array(owners)), chance)
     manifest = Manifest(
         steps=plan.steps,
         done=tuple(part.action for part in plan.combination.parts),
@@ -196,10 +198,10 @@ def _pseudonyms(count: int, chance: Source) -> NDArray[np.uint64]:
             return drawn
 
 
-def _write_key(path: Path, pseudonyms: NDArray[np.uint64], people: pa.Array, chance: Source) -> None:
+def _write_key(writing: TableWriter, pseudonyms: NDArray[np.uint64], people: pa.Array, chance: Source) -> None:
     """Who is behind each pseudonym, in random order."""
     order = random_order(pseudonyms.size, chance.words)
-    with TableWriter(path) as writer:
+    with writing as writer:
         ids = [f"{word:016x}" for word in pseudonyms[order].tolist()]
         writer.write({"pseudonym": pa.array(ids), "person": people.take(pa.array(order))})
 
