@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -140,6 +141,21 @@ def test_a_parquet_file_holds_values_and_nothing_about_them(folder: Path) -> Non
     assert not file.metadata.row_group(0).column(0).is_stats_set
     assert file.schema_arrow.metadata in (None, {})
     assert "person-" not in text_of(out)
+
+
+def test_times_are_read_as_the_sweep_read_them(tmp_path: Path) -> None:
+    """A clock of New York, month first, in a file whose name says nothing of its format."""
+    path, how = tmp_path / "events.txt", {"time_format": "%m/%d/%Y %H:%M", "time_zone": "America/New_York"}
+    rows = [f'{{"user": "u{user}", "item": "i{day % 3}", "time": "01/{day:02}/2024 23:30"}}' for user in range(3) for day in range(1, 13)]  # fmt: skip
+    path.write_text("\n".join(rows) + "\n")
+    source = Source(path, format="jsonl", user="user", item="item", time="time", **how)
+    data = Data.of(read_events(source).report, source, None)
+    steps = (MitigationStep("time_unit", "day"),)
+    plan = ReleasePlan(steps, data, 0, 0.5, "ours", ShareInterval(0.1, 0.0, 0.2), 10, "0")
+    (tmp_path / "plan.json").write_bytes(msgspec.json.encode(plan))
+    apply(read_plan(tmp_path / "plan.json"), path, tmp_path / "safer.csv")
+    days = {time[:10] for time in (str(one) for one in pa_csv.read_csv(tmp_path / "safer.csv")["time"].to_pylist())}
+    assert days == {f"2024-01-{day:02}" for day in range(2, 14)}  # 23:30 there is the next day in universal time
 
 
 def test_the_key_is_kept_where_asked_for_and_is_right(folder: Path) -> None:

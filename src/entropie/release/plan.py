@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -15,6 +15,7 @@ from entropie.mitigate.mitigation import KINDS, Combination, Mitigation
 from entropie.request import Source
 
 FILE = "plan.json"
+_TOLD = ("format", "time_format", "time_zone", "preset", "min_rating", "max_dirty_share")
 _TAG = "entropie.release/1"
 
 
@@ -51,6 +52,9 @@ class Data(Part, frozen=True):
     users: Count
     items: Count
     columns: Columns
+    format: Literal["csv", "jsonl", "parquet"] | None
+    time_format: str | None
+    time_zone: str | None
     preset: str | None
     min_rating: float | None
     max_dirty_share: float
@@ -61,15 +65,15 @@ class Data(Part, frozen=True):
         """What was read."""
         named: dict[str, Any] = {choice.role: choice.column for choice in read.columns}
         columns = Columns(named["user"], named["item"], named.get("time"), named.get("rating"))
-        how = (columns, source.preset, source.min_rating, source.max_dirty_share, coordinates)
-        return cls(read.sha256, read.rows, read.events, read.users, read.items, *how)
+        told: dict[str, Any] = {name: getattr(source, name) for name in _TOLD}
+        counts = (read.rows, read.events, read.users, read.items)
+        return cls(read.sha256, *counts, columns=columns, coordinates=coordinates, **told)
 
     def source(self, events: object) -> Source:
         """These events, read in the same way."""
         named: dict[str, Any] = {} if self.preset is not None else self.columns.to_json()
-        return Source(
-            events, preset=self.preset, min_rating=self.min_rating, max_dirty_share=self.max_dirty_share, **named
-        )
+        told = {name: getattr(self, name) for name in _TOLD}
+        return Source(events, **told, **named)
 
     def check(self, read: IngestReport) -> None:
         """Refuse other data."""
