@@ -36,7 +36,18 @@ def with_matchers(*names):
     return {**document, "strongest": 0}
 
 
+def of_many(people, **facts):
+    """A calm assessment of so many people."""
+    document = assessment(**CALM, facts=facts)
+    rows = [{**one, "people": people, "targets": people} for one in document["attackers"]]
+    return {**document, "attackers": rows}
+
+
 NARROWED = [
+    (
+        of_many(5001, time_format="integer"), {},
+        "Among more than 5,000 people nobody is looked for by hours, rhythm, events a day alone.",
+    ),
     (without("points"), {}, "Not judged: an attacker who knows a few events of the release itself."),
     (
         without("crowd", "joint"), {},
@@ -95,6 +106,9 @@ def test_whatever_narrows_makes_a_pass_limited(document, limits, sentence):
         (assessment(**CALM), {}),
         (assessment(**CALM), {"attempt_probability": 1.0}),
         (assessment(**CALM, split={"train_events": 3, "knowledge": "maximum"}), {}),
+        (of_many(5000, time_format="integer"), {}),
+        (of_many(5001, time_format="integer", order_only=True), {}),
+        (of_many(5001, time_format=None), {}),
         (assessment(**CALM, facts={"rows": 1000, "dropped": {"no user": 50}}), {}),
         (
             {**without(), "attackers": [*without()["attackers"], row("reports", {1000: 0.0})]}
