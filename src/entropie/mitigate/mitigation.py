@@ -34,6 +34,8 @@ class Values(NamedTuple):
 
 
 def _whole(name: str, value: Any) -> None:
+    if isinstance(value, float):  # 1.0 counts no items
+        raise InvalidParameter.of(name, "a whole number, written without a point", value)
     checks.whole_number(name, value, at_least=1, at_most=2**31)
 
 
