@@ -51,7 +51,7 @@ def _of_the_attackers(document: Document) -> Iterator[str]:
         yield f"{len(MATCHERS) - len(left_out)} of {len(MATCHERS)} ways to compare traces were tried (--matcher)."
     crowd = max((row.people for row in rows if row.attacker == "profile"), default=0)
     if crowd > HABIT_USERS and document.input.time_format is not None and not document.input.order_only:
-        yield f"Among more than {count(HABIT_USERS)} people nobody is looked for by hours, rhythm, events a day alone."
+        yield f"Among more than {count(HABIT_USERS)} people nobody is sought by hours, rhythm or events a day alone."
 
 
 def _of_what_they_know(document: Document) -> Iterator[str]:
