@@ -46,6 +46,7 @@ PATIENCE_SECONDS = 600.0  # the machine may be busy
 FRESH_EVERY, DRAWN_EVERY, SHORT_SECONDS = 50, 20, 0.1
 AVAILABLE = entropie.drawing.available
 EVENTS = ("--user", "user", "--item", "item", "--time", "time")
+MET = ("--limit", "99%", "--limit-name", "rule", "--fail-on", "average")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ COMMANDS = (
     Trial("scores", ("scores", "genuine.txt", "impostor.txt")),
     Trial("report", ("report", "found/assessment.json", "--out", "page.html"), ("page.html",)),
     Trial("compare", ("compare", "found/assessment.json", "found/assessment.json")),
-    Trial("sweep", ("sweep", "events.csv", *EVENTS, "--profile", "ema", "--budget", "5", "--out", "out"), ("out/sweep.json", "out/sweep.csv", "out/report.html")),
+    Trial("sweep", ("sweep", "events.csv", *EVENTS, *MET, "--budget", "5", "--out", "out"),
+          ("out/sweep.json", "out/sweep.csv", "out/report.html", "out/plan.json")),
     Trial("guarantee", ("guarantee", "--mechanism", "glh", "--domain", "1M", "--users", "1M", "--epsilon", "9",
                         "--hash-size", "99")),
     Trial("calibrate", ("calibrate", "--users", "1M", "--domain", "1M", "--bayes-error", "0.9", "--parameters", "p.json"),
@@ -243,8 +245,7 @@ class Workshop:
             ("assess", "events.csv", *EVENTS, "--out", "found", "--no-report"),
             ("obfuscate", "events.csv", "--column", "item", "--dictionary", "names.csv", "--mechanism", "rr", "--epsilon",
              "5", "--out", "reports.csv"),
-            ("sweep", "events.csv", *EVENTS, "--limit", "99%", "--limit-name", "rule", "--fail-on", "average", "--only",
-             "--top", "5", "--out", "swept"),
+            ("sweep", "events.csv", *EVENTS, *MET, "--only", "--top", "5", "--out", "swept"),
         ):  # fmt: skip
             made = arguments[arguments.index("--out") + 1]
             if any(word.startswith(made) for word in read):
@@ -513,11 +514,14 @@ def check_whole(file: Path) -> None:
 
 def disagreement(folder: Path) -> Iterator[str]:
     """A page or metrics beside a JSON that they are not about."""
-    page, document, metrics = folder / "out" / "report.html", folder / "out" / "assessment.json", folder / "m.prom"
+    page, metrics, documents = (
+        folder / "out" / "report.html",
+        folder / "m.prom",
+        sorted((folder / "out").glob("*.json")),
+    )
+    document = next((file for file in documents if file.stem in ("assessment", "sweep")), folder / "out" / "none.json")
     if page.exists() and document.exists():
-        inside = re.search(
-            r'<script type="application/json" id="assessment">(.*?)</script>', page.read_text(), re.DOTALL
-        )
+        inside = re.search(r'<script type="application/json" id="\w+">(.*?)</script>', page.read_text(), re.DOTALL)
         if inside is None or json.loads(inside[1]) != json.loads(document.read_text()):
             yield "page and JSON disagree"
     elif page.exists():
