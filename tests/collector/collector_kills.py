@@ -89,7 +89,9 @@ def kill_often(store: str | Path, collection: Collection, folder: Path, kills: i
     service.token = token
     _, export = service.admin("GET", f"/v1/collections/{collection.id}/export")
     code, said = service.end()
-    assert (code, said) == (0, "")
+    assert code == 0, said
+    told = [line for line in said.splitlines() if " kind=duplicates " not in line]  # they do try again, and often
+    assert told == [], told
     counted = Counter(dict(zip(export["cells"], export["counts"], strict=True)))
     confirmed = sum((device.cells for device in devices), Counter())
     lost, twice = (confirmed - counted).total(), (counted - confirmed).total()
