@@ -201,7 +201,7 @@ _GATE = (
         "        if False:\n            return",
         "test_gate_groups.py",
     ),
-    _in("gate", "groups", "level = level_among(len(found))", "level = level_among(1)", "test_gate_groups.py"),
+    _in("gate", "groups", "level_among(len(found) * searched)", "level_among(1)", "test_gate_groups.py"),
     _in("gate", "groups", "if self.everybody or share_interval", "if share_interval", "test_gate_groups.py"),
     _in("gate", "groups", "above = risk.value > limit or (", "above = (", "test_gate_groups.py"),
     _in("gate", "groups", "if row.in_scope]", "]", "test_gate_groups.py"),

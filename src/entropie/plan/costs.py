@@ -51,8 +51,9 @@ class Rates:
     visit_ns: float = 15.0  # per person who shares an item with a target, where these look for candidates
     last_ns: float = 25_000.0  # per target, in the one last task of an attack
     attack_ns: float = 0.0  # per attack, in that task, however many people there are
-    start_seconds: float = 20.0  # before and between the stages, however many people there are
+    start_seconds: float = 10.0  # before and between the stages, however many people there are
     overhead: float = 1.5  # what the engine adds to the work itself
+    pace: float = 0.5  # of a core of today: those that the times of work were fitted on took twice as long
     event_bytes: float = 14.0  # per event in the table of people
     shuffled_event_bytes: float = 40.0  # per event, each time that events change place
     event_moves: float = 3.0  # two joins and one sort
@@ -75,7 +76,7 @@ LOCAL = Rates(
     encode_ns=600.0,
     attack_ns=30e6,
     law_ns=0.0,
-    start_seconds=3.0,
+    start_seconds=1.5,
     overhead=1.0,
     event_bytes=60.0,
     event_moves=0.0,
@@ -137,6 +138,10 @@ class Price:
         """Entries of targets times the people who share them."""
         return sum(part.matched for part in self._parts)
 
+    def _worked_hours(self, nanoseconds: float) -> float:
+        """Work as it was fitted, in hours of a core of today with what the engine adds."""
+        return self.rates.overhead * self.rates.pace * nanoseconds / _NS_PER_HOUR
+
     @property
     def core_hours(self) -> dict[str, float]:
         """Core time of every stage: a block's rows go to S cells, a split's to U."""
@@ -153,7 +158,7 @@ class Price:
             "attackers": self._attackers_ns if self.plan.attackers else 0.0,
             "measures": len(parts) * (targets * rates.last_ns + rates.attack_ns),
         }
-        return {stage: rates.overhead * time / _NS_PER_HOUR for stage, time in busy.items()}
+        return {stage: self._worked_hours(time) for stage, time in busy.items()}
 
     @property
     def _attackers_ns(self) -> float:
@@ -171,7 +176,7 @@ class Price:
         """Core time of scoring by matcher."""
         hours = dict.fromkeys(self.plan.matchers, 0.0)
         for part in self._parts:
-            hours[part.spec.matcher] += self.rates.overhead * part.scoring_ns / _NS_PER_HOUR
+            hours[part.spec.matcher] += self._worked_hours(part.scoring_ns)
         return hours
 
     @property
