@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_used(tmp_path, text, words):
 def test_files_that_are_not_there(tmp_path):
     with pytest.raises(InvalidInput, match="does not exist; make one with `entropie assess`"):
         document.read(tmp_path / "none")
-    with pytest.raises(InvalidInput, match="cannot be read; name a file"):
+    with pytest.raises(InvalidInput, match=r"holds no assessment\.json; make one with"):
         document.read(tmp_path)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from entropie.attack.audit import Audit, audit
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
+    from entropie.document.suite import Check
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from entropie.release.apply import Manifest, apply
     from entropie.release.result import Sweep
     from entropie.release.sweep import sweep
+    from entropie.suite.check import check
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
     from entropie.theory.weights import LossWeights
@@ -52,6 +54,7 @@ _HOMES = {
     "Audit": "entropie.attack.audit",
     "Budget": "entropie.mechanisms.ledger",
     "Calibration": "entropie.mechanisms.calibrate",
+    "Check": "entropie.document.suite",
     "Client": "entropie.collector.client",
     "Counts": "entropie.estimation.counts",
     "Crowd": "entropie.theory.crowd",
@@ -95,6 +98,7 @@ _HOMES = {
     "attributes": "entropie.mitigate.attributes",
     "audit": "entropie.attack.audit",
     "calibrate": "entropie.mechanisms.calibrate",
+    "check": "entropie.suite.check",
     "compare": "entropie.assessment",
     "design": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
@@ -112,6 +116,7 @@ __all__ = [
     "Audit",
     "Budget",
     "Calibration",
+    "Check",
     "Client",
     "Counts",
     "Crowd",
@@ -156,6 +161,7 @@ __all__ = [
     "attributes",
     "audit",
     "calibrate",
+    "check",
     "compare",
     "design",
     "from_document",

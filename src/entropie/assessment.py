@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from entropie import document as documents
 from entropie.atomic import claimed, write_together
 from entropie.data.prepare import Prepared, prepare
-from entropie.errors import EntropieError, InvalidParameter, interruptible, option
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
@@ -28,7 +28,7 @@ from entropie.request import POINTS, REPLICATES, People, Request
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison
 
-FILES = ("assessment.json", "report.html")
+FILES = (documents.FILE, "report.html")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -188,7 +188,7 @@ def assess(
 
 
 AnyAssessment = Assessment | Mapping[str, Any] | str | os.PathLike[str]
-"""An assessment as it is at hand: the result, its document, or the file it was written to."""
+"""An assessment as it is at hand: the result, its document, or the file or folder it was written to."""
 
 
 @interruptible
@@ -219,9 +219,7 @@ def _document(assessment: AnyAssessment) -> dict[str, Any]:
 def assessed(request: Request) -> Assessment:
     """Run one request from its events to its verdict; writes nothing."""
     begun = clock.perf_counter()
-    check_matchers(request.attackers.matchers)
-    gate = Gate.of(request.verdict)
-    further = _Further.of(request)
+    gate, further = checked(request)
     if _on_spark(request):
         findings = _from_spark(request)
         gate.check_people(max(findings.users, findings.input["users"]))
@@ -235,6 +233,24 @@ def assessed(request: Request) -> Assessment:
         problem = further.added_to(document, findings, prepared)
     document["about"] = request.about.to_json()
     return Assessment(**findings.parts(), document=gate.applied(document), problem=problem)
+
+
+def checked(request: Request) -> tuple[Gate, _Further]:
+    """What the risk is judged against and what is asked for beside it: all that is refused before a row is read."""
+    check_matchers(request.attackers.matchers)
+    return Gate.of(request.verdict), _Further.of(request)
+
+
+def check_events(request: Request) -> None:
+    """Refuse a job that names no events, or a cluster that it cannot reach from here."""
+    if request.source.source is None and (not request.source.events or "\0" in str(request.source.events)):
+        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
+    if request.run.engine == "spark":
+        from entropie.engine.spark.session import require
+
+        if request.run.master is None:
+            raise InvalidParameter(f"{option('engine')} spark needs {option('master')} URL.")
+        require()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
 import os
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -22,6 +20,7 @@ from entropie.kinds import Kind, converted
 from entropie.progress import Progress, silent
 from entropie.quantities import PointErrors
 from entropie.theory import checks
+from entropie.toml import read_toml, toml_value
 
 LARGEST_THREADS = 256
 REPLICATES = 1000
@@ -267,6 +266,8 @@ class Output:
     out: Path = _option(Path("entropie-out"), "Folder for both files.", "path", "DIR")
     report: bool = _option(True, "Write no report.html.", "flag", spelled="no-report")
     metrics: Path | None = _option(None, "Also write the numbers for Prometheus.", "path", "FILE")
+    junit: Path | None = _option(None, "Also write the verdict as JUnit XML.", "path", "FILE")
+    markdown: Path | None = _option(None, "Also write the verdict for a pull request.", "path", "FILE")
     public: bool = _option(False, "Let others read the files (0644, not 0600).", "flag")
 
 
@@ -333,32 +334,30 @@ class Request:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Request:
-        """Read the job from a TOML file with a table per section; `options` overrule it by name.
+        """Read the job from a TOML file with a table per section; `options` overrule it by name."""
+        return cls.of_tables([(str(path), read_job(path))], options)
 
-        A profile among them replaces the file's own limit with all that belongs to it, and the other way round. Beside
-        a file whose verdict is pinned they may name events, outputs and how to run, and nothing that changes a number.
+    @classmethod
+    def of_tables(
+        cls, layers: Sequence[tuple[str, Mapping[str, Any]]], options: Mapping[str, Any] | None = None
+    ) -> Request:
+        """Make the job from tables of sections, as files have them: later ones overrule earlier ones by name, and
+        `options` all of them. Each comes with the name that messages call it.
+
+        A profile replaces a limit set before with all that belongs to it, and the other way round. After tables whose
+        verdict is pinned others may name events, outputs and how to run, and nothing that changes a number.
         """
-        values = _read_toml(Path(path))
         merged: dict[str, Any] = {}
-        for name, table in values.items():
-            if name not in SECTIONS or not isinstance(table, dict):
-                raise InvalidInput(
-                    f"Configuration {path} may have the tables {_listed(SECTIONS)}, got `{name}` instead."
-                )
-            known = {f.name for f in fields(SECTIONS[name]) if option_of(f) is not None or f.name in _ALSO_WRITTEN}
-            for key, value in table.items():
-                if key not in known:
-                    raise InvalidInput(
-                        f"Table `{name}` of {path} may have {_listed(sorted(known))}, got `{key}` instead."
-                    )
-                merged[key] = value
+        pinned = None
         given = {name: value for name, value in (options or {}).items() if value is not None}
-        if merged.get("pinned"):
-            _check_pinned(path, given)
-        for one, other in (_EITHER, _EITHER[::-1]):
-            if given.keys() & one and merged.keys() & other:  # a limit of another kind replaces all of the file's
-                merged = {name: value for name, value in merged.items() if name not in {*other, "fail_on"}}
-        merged |= given
+        for called, values in (*((called, _flat(called, tables)) for called, tables in layers), ("", given)):
+            if pinned is not None:
+                _check_pinned(pinned, values)
+            for one, other in (_EITHER, _EITHER[::-1]):
+                if values.keys() & one and merged.keys() & other:  # a limit of another kind replaces all of it
+                    merged = {name: value for name, value in merged.items() if name not in {*other, "fail_on"}}
+            merged |= values
+            pinned = called if values.get("pinned") else pinned
         return cls.of(merged.pop("events", None), merged)
 
     def to_toml(self) -> str:
@@ -367,7 +366,7 @@ class Request:
         for section in fields(self):
             value = getattr(self, section.name)
             lines = [
-                f"{f.name} = {_toml(_kept(f.name, getattr(value, f.name)))}"
+                f"{f.name} = {toml_value(_kept(f.name, getattr(value, f.name)))}"
                 for f in fields(value)
                 if (option_of(f) is not None or f.name in _ALSO_WRITTEN) and _is_set(value, f)
             ]
@@ -395,7 +394,28 @@ _FREE = {
 """Options that change no number judged: they may be given beside a pinned verdict."""
 
 
-def _check_pinned(path: str | os.PathLike[str], given: Mapping[str, Any]) -> None:
+def read_job(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The tables of a job file."""
+    return read_toml(Path(path), "Configuration", "`--print-config` writes one")
+
+
+def _flat(called: str, tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Every key of tables of sections with its value; refuses what no section has."""
+    merged: dict[str, Any] = {}
+    for name, table in tables.items():
+        if name not in SECTIONS or not isinstance(table, dict):
+            raise InvalidInput(f"Configuration {called} may have the tables {_listed(SECTIONS)}, got `{name}` instead.")
+        known = {f.name for f in fields(SECTIONS[name]) if option_of(f) is not None or f.name in _ALSO_WRITTEN}
+        for key, value in table.items():
+            if key not in known:
+                raise InvalidInput(
+                    f"Table `{name}` of {called} may have {_listed(sorted(known))}, got `{key}` instead."
+                )
+            merged[key] = value
+    return merged
+
+
+def _check_pinned(path: str, given: Mapping[str, Any]) -> None:
     named = [name for name in given if name not in _FREE]
     if named:
         raise InvalidParameter(
@@ -406,17 +426,6 @@ def _check_pinned(path: str | os.PathLike[str], given: Mapping[str, Any]) -> Non
 def _given(declared: dataclasses.Field[Any], value: Any) -> Any:
     shown = option_of(declared)
     return value if shown is None else converted(declared.name, shown.kind, value, shown.choices)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidInput(f"Configuration {path} does not exist; `--print-config` writes one.") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InvalidInput(f"Configuration {path} cannot be read: {problem}.") from None
-    except tomllib.TOMLDecodeError as problem:
-        raise InvalidInput(f"Configuration {path} is not TOML: {problem}.") from None
 
 
 def _is_set(section: Any, declared: dataclasses.Field[Any]) -> bool:
@@ -432,18 +441,6 @@ def _is_set(section: Any, declared: dataclasses.Field[Any]) -> bool:
 def _kept(name: str, value: Any) -> Any:
     """A value as a file may keep it: of a database without the password."""
     return without_password(value) if name == "source" else value
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(str(value), ensure_ascii=False)
 
 
 def _listed(names: Any) -> str:

@@ -25,6 +25,7 @@ _DOCUMENTS = {
         "CalibrationDocument",
         "UnreachableDocument",
     ),
+    "check": ("check.json, also printed by `check --json`", "document.suite", "Check"),
     "collect": ("printed by `collect new --json`", "document.printed", "CollectionMade"),
     "collection": ("the collection document that `collect new` writes", "collector.document", "Collection"),
     "comparison": ("printed by `compare --json`", "gate.comparison", "Comparison"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import entropie as package
 
@@ -54,8 +56,8 @@ def shell(tmp_path, tmp_path_factory):
     (stub / "vl_convert.py").write_text("raise ImportError")
     environment["PYTHONPATH"] = os.pathsep.join([str(stub), os.environ.get("PYTHONPATH", "")])
 
-    def run(name: str) -> subprocess.CompletedProcess[str]:
-        kind, text = recipes()[name]
+    def run(name: str, words: str | None = None) -> subprocess.CompletedProcess[str]:
+        kind, text = ("sh", words) if words is not None else recipes()[name]
         assert kind == "sh"
         return subprocess.run(
             ["sh", "-eu", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
@@ -67,7 +69,10 @@ def shell(tmp_path, tmp_path_factory):
 def test_every_block_is_tested():
     text = RECIPES.read_text(encoding="utf-8")
     assert text.count("```") == 2 * len(recipes())
-    assert recipes().keys() == {"ci", "compare", "duckdb", "drift", "cron"}
+    assert recipes().keys() == {
+        *("ci", "compare", "duckdb", "drift", "cron"),
+        *("suite", "github", "gitlab", "precommit", "airflow", "dbt"),
+    }
 
 
 @pytest.mark.slow
@@ -155,3 +160,40 @@ def test_the_line_for_cron():
     assert subprocess.run(["sh", "-n", "-c", command], capture_output=True).returncode == 0
     script = command.split()[-1]
     assert f"Save it as `{script}`" in RECIPES.read_text(encoding="utf-8")
+
+
+def commands() -> dict[str, str]:
+    """What each pipeline runs of ours, read from its recipe by the parser of its format."""
+    github, gitlab, hooks = (yaml.safe_load(recipes()[name][1]) for name in ("github", "gitlab", "precommit"))
+    steps = [step["run"] for step in github["jobs"]["check"]["steps"] if "run" in step]
+    calls = [
+        call
+        for call in ast.walk(ast.parse(recipes()["airflow"][1]))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "BashOperator"
+    ]
+    named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in calls[0].keywords}
+    return {
+        "github": steps[1],
+        "github, summary": f"{steps[1]} || true\n{steps[2]}",
+        "gitlab": "\n".join(gitlab["privacy"]["script"]),
+        "precommit": hooks["repos"][0]["hooks"][0]["entry"],
+        "airflow": named["bash_command"],
+        "dbt": recipes()["dbt"][1],
+    }
+
+
+@pytest.mark.slow
+def test_pipelines_run_the_suite(shell, tmp_path):
+    """Data that can be told apart stop every pipeline; what is installed before is not installed again."""
+    (tmp_path / "suite.toml").write_text(recipes()["suite"][1])
+    pq.write_table(table(0.9), tmp_path / "events.parquet")
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "dbt").write_text("#!/bin/sh\n")
+    (bin_folder / "dbt").chmod(0o755)
+    for name, text in commands().items():
+        words = f'export PATH="$PATH:{bin_folder}" GITHUB_STEP_SUMMARY="{tmp_path}/summary"\n{text}'
+        ran = shell(name, words)
+        assert ran.returncode == (0 if "summary" in name else 1), (name, ran.stderr)
+    assert "| FAIL | `events` |" in (tmp_path / "summary").read_text()
+    assert (tmp_path / yaml.safe_load(recipes()["gitlab"][1])["privacy"]["artifacts"]["reports"]["junit"]).exists()

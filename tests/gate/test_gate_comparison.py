@@ -349,3 +349,52 @@ def test_a_document_without_a_headline():
     del broken["headline"]
     with pytest.raises(InvalidInput, match="missing required field `headline`; make it anew"):
         compare(headed(), broken)
+
+
+def columns(how: str, **named: str) -> dict:
+    return {role: {"column": column, "how": how} for role, column in named.items()}
+
+
+def test_guessed_and_named_columns_are_the_same_columns():
+    old, new = headed(), headed()
+    old["input"]["columns"] = columns("guessed", user="user", item="venue")
+    new["input"]["columns"] = columns("given", user="user", item="venue")
+    found = compare(old, new)
+    assert (found.outcome, found.warnings) == ("unchanged", [])
+    new["input"]["columns"] = columns("given", user="user", item="place")
+    assert compare(old, new).outcome != "unchanged"
+
+
+@pytest.mark.parametrize("role", ["user", "item", "time"])
+def test_another_column_is_told(role):
+    old, new = headed(), headed()
+    old["input"]["columns"] = columns("given", **{role: "a"})
+    new["input"]["columns"] = columns("given", **{role: "b"})
+    found = compare(old, new)
+    assert f"Read with care: the {role} columns differ (a; now b)." in found.warnings
+    assert found.sentence.startswith(f"Read with care: the {role} columns differ")
+
+
+def test_a_rise_under_another_column_is_still_a_rise():
+    """Whoever renames a column does not get past the gate."""
+    old, new = headed((0.1, 0.05, 0.15)), headed((0.9, 0.85, 0.95))
+    old["input"]["columns"] = columns("given", item="a")
+    new["input"]["columns"] = columns("given", item="b")
+    found = compare(old, new)
+    assert (found.outcome, found.exit_code()) == ("risen", 1)
+
+
+def test_seed_version_and_points_are_told_where_results_differ():
+    old, new = headed((0.1, 0.05, 0.15)), headed((0.9, 0.85, 0.95))
+    new["provenance"] |= {"seed": 7, "version": "99.0"}
+    for row in new["attackers"]:
+        if row["attacker"] == "points":
+            row["points"] = 2
+    found = " ".join(compare(old, new).warnings)
+    assert "the seeds differ (0; now 7)" in found
+    assert "the versions of entropie differ (" in found
+    assert "now 99.0)" in found
+    assert "the attackers run differ" in found
+    same = headed()
+    same["provenance"] |= {"seed": 7, "version": "99.0"}
+    assert compare(headed(), same).warnings == []  # the same results all the same

@@ -58,7 +58,9 @@ def assess(
     """
     values = {"events": events, **given(options)}
     request = Request.of(events, given(options)) if config is None else Request.read(config, values)
-    _check_events(request)
+    from entropie.assessment import check_events
+
+    check_events(request)
     if print_config:
         output.show(request.to_toml().removesuffix("\n"))
         return 0
@@ -97,6 +99,8 @@ def run(request: Request, view: View) -> int:
     from entropie.assessment import FILES
     from entropie.atomic import check_file, claimed, publicly, refuse_overwriting, written
     from entropie.cli.summary import assessment_text
+    from entropie.cli.verdicts import Verdicts
+    from entropie.gate.judged import Judged
     from entropie.gate.metrics import write_metrics
 
     events, wanted = request.source.events, request.output
@@ -105,7 +109,8 @@ def run(request: Request, view: View) -> int:
     asked = request.attackers
     tables = [Path(table) if isinstance(table, str | Path) else None for table in (events, asked.known, asked.truth)]
     read = [*tables, asked.parameters, asked.dictionary, request.verdict.waiver]
-    refuse_overwriting(read, [*own, wanted.metrics])
+    verdicts = Verdicts.of(wanted.junit, wanted.markdown)
+    refuse_overwriting(read, [*own, wanted.metrics, *verdicts.paths])
     if wanted.metrics is not None:
         check_file(wanted.metrics)
     with publicly() if wanted.public else nullcontext(), claimed(wanted.out):
@@ -114,6 +119,7 @@ def run(request: Request, view: View) -> int:
         tried.run(lambda: result.write_into(wanted.out, report=wanted.report))
         if wanted.metrics is not None:
             tried.run(partial(write_metrics, wanted.metrics, result.document))
+        verdicts.write(tried, lambda: Judged.of_assessment(result.document), "assess")
     if view.as_json:
         tried.run(lambda: output.print_json(result.document))
     elif not view.quiet:
@@ -135,20 +141,6 @@ def _assessed(request: Request, quiet: bool) -> Assessment:
         progress("reading", 0.0)
         how = replace(request.run, progress=progress, command=output.command())
         return assessed(replace(request, run=how))
-
-
-def _check_events(request: Request) -> None:
-    from entropie.errors import InvalidInput, InvalidParameter
-    from entropie.errors import option as named
-
-    if request.source.source is None and (not request.source.events or "\0" in str(request.source.events)):
-        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
-    if request.run.engine == "spark":
-        from entropie.engine.spark.session import require
-
-        if request.run.master is None:
-            raise InvalidParameter(f"{named('engine')} spark needs {named('master')} URL.")
-        require()
 
 
 def _movielens() -> Any:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, SHARE, Command, json_option, option, quiet_option, verbose_option
+from entropie.cli.options import (
+    SHARE,
+    Command,
+    json_option,
+    junit_option,
+    markdown_option,
+    option,
+    quiet_option,
+    verbose_option,
+)
 from entropie.words import bits, count, percent
 
 if TYPE_CHECKING:
@@ -16,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("old", type=FILE)
-@click.argument("new", type=FILE)
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
 @option(
     "--tolerance-error",
     type=SHARE,
@@ -27,32 +36,50 @@ if TYPE_CHECKING:
     help="Accept a rise by this share of people. [0]",
 )
 @option("--strict", is_flag=True, group="Verdict", help="Exit with 3 where nothing can be told. [0]")
+@junit_option
+@markdown_option
 @json_option
 @verbose_option
 @quiet_option
 def compare(
-    old: Path, new: Path, tolerance_error: float, strict: bool, as_json: bool, verbose: bool, quiet: bool
+    old: Path,
+    new: Path,
+    tolerance_error: float,
+    strict: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
 ) -> int:
-    """Did the risk rise from OLD to NEW, both files assessment.json?
+    """Did the risk rise from OLD to NEW, both files assessment.json or their folders?
 
     Exit code 1 means that it did: the whole 95 % interval of the difference is above the tolerance. Different attacks
     (another rule, other knowledge) cannot be compared: then the exit code is 0, or 3 with --strict.
 
     \b
-    entropie compare last-month/assessment.json this-month/assessment.json
+    entropie compare last-month this-month
     """
-    from entropie.document import read
+    from entropie.cli.verdicts import Verdicts
+    from entropie.document import file_of, read
     from entropie.gate.comparison import compare as compared
+    from entropie.gate.judged import Judged
 
-    documents = read(old), read(new)
-    for file, document in zip((old, new), documents, strict=True):
+    files = file_of(old), file_of(new)
+    verdicts = Verdicts.of(junit, markdown, files)
+    documents = read(files[0]), read(files[1])
+    for file, document in zip(files, documents, strict=True):
         check_companions(file, document)
     comparison = compared(*documents, tolerance_error)
+    code = comparison.exit_code(strict)
+    tried = output.Attempts()
+    verdicts.write(tried, lambda: Judged.of_comparison(comparison.to_json(), code), "compare")
     if as_json:
         output.print_json(comparison.to_json())
     elif not quiet:
         output.show(comparison_text(comparison, verbose=verbose))
-    return comparison.exit_code(strict)
+    tried.raise_failed()
+    return code
 
 
 def check_companions(file: Path, document: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from entropie.cli.apply import apply
 from entropie.cli.assess import assess, demo
 from entropie.cli.attributes import attributes
 from entropie.cli.calibrate import calibrate
+from entropie.cli.check import check
 from entropie.cli.collect import collect, doctor, serve
 from entropie.cli.compare import compare
 from entropie.cli.estimate import estimate
@@ -43,6 +44,7 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
     },
     "Decide and follow up": {
         report: "make the report of an assessment again",
+        check: "several limits over several data sets, one exit code",
         compare: "has the risk risen since another assessment?",
     },
     "Lower it": {

@@ -150,6 +150,8 @@ public_option = option(
     group="Output",
     help="Let others read the files (0644, not 0600).",
 )
+junit_option = _declared(Output, Output.__dataclass_fields__["junit"])
+markdown_option = _declared(Output, Output.__dataclass_fields__["markdown"])
 memory_option = _declared(Run, Run.__dataclass_fields__["memory"])
 parameters_option = option("--parameters", type=FILE, metavar="FILE", group="Input", help="Parameter document to use.")
 dictionary_option = option(

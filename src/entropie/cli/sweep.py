@@ -20,6 +20,8 @@ from entropie.cli.options import (
     Command,
     given,
     json_option,
+    junit_option,
+    markdown_option,
     option,
     options_of,
     public_option,
@@ -83,6 +85,8 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 @option("--seconds", type=float, metavar="S", group="Running", help="Begin no other after S seconds.")
 @option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for plan, report and all numbers.")
 @option("--apply", "apply_to", type=FILE, metavar="FILE", group="Output", help="Write the safer file, if one is found.")
+@junit_option
+@markdown_option
 @public_option
 @json_option
 @verbose_option
@@ -98,6 +102,8 @@ def sweep(
     seconds: float | None,
     out: Path | None,
     apply_to: Path | None,
+    junit: Path | None,
+    markdown: Path | None,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -114,7 +120,9 @@ def sweep(
     entropie sweep checkins.parquet --profile ema --only --top 50,500
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting
+    from entropie.cli.verdicts import Verdicts
     from entropie.errors import InvalidInput
+    from entropie.gate.judged import Judged
     from entropie.release.apply import apply as applied
     from entropie.release.apply import manifest_path
     from entropie.release.result import FILES
@@ -125,7 +133,8 @@ def sweep(
     named = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
     mine = [] if apply_to is None else [apply_to, manifest_path(apply_to)]
     read = [Path(events), *(one.file for one in named)]
-    refuse_overwriting(read, [*mine, *([] if out is None else [out / name for name in FILES])])
+    verdicts = Verdicts.of(junit, markdown)
+    refuse_overwriting(read, [*mine, *verdicts.paths, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
         check_file(path)
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, latitude, longitude)
@@ -136,6 +145,7 @@ def sweep(
         result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))
+    verdicts.write(attempts, lambda: Judged.of_sweep(result.to_json(), result.exit_code), "sweep")
     made = None
     if apply_to is not None and result.plan is not None:
         with output.stages(quiet=quiet) as progress:

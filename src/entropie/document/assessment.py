@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
@@ -34,6 +35,8 @@ from entropie.errors import InvalidInput, printable
 
 SCHEMA = "entropie.assessment/1"
 Day = Annotated[str, Meta(pattern=r"^-?[0-9]{4,}-[0-9]{2}-[0-9]{2}$")]
+FILE = "assessment.json"
+_FOLDERS_LISTED = 10
 _AGAIN = "make it anew with `entropie assess`"
 
 
@@ -313,8 +316,22 @@ def typed(document: Any) -> Document:
     return _assessment(document, "The document")
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The plain document of an assessment on file, checked whole."""
+def file_of(place: str | os.PathLike[str]) -> Path:
+    """The file of an assessment: itself, or the one in the folder that `assess --out` wrote."""
+    path = Path(place)
+    if not path.is_dir():
+        return path
+    if not (path / FILE).is_file():
+        inside = sorted(printable(found.parent.name) for found in path.glob(f"*/{FILE}"))
+        others = ", ".join(inside[:_FOLDERS_LISTED]) + (", ..." if len(inside) > _FOLDERS_LISTED else "")
+        remedy = f"name one of the folders in it: {others}" if inside else "make one with `entropie assess --out`"
+        raise InvalidInput(f"Folder {printable(str(path))} holds no {FILE}; {remedy}.")
+    return path / FILE
+
+
+def read(place: str | os.PathLike[str]) -> dict[str, Any]:
+    """The plain document of an assessment on file, or in the folder it was written to; checked whole."""
+    path = file_of(place)
     name = f"Assessment {printable(str(path))}"
     values: dict[str, Any] = parsed(read_bytes(path, name, "make one with `entropie assess`"), name, _AGAIN)
     _assessment(values, name)

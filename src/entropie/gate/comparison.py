@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol
 from msgspec import field
 
 from entropie.document import Document, typed
+from entropie.document.assessment import Attacker
 from entropie.document.base import Count, Part
 from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.theory import checks
@@ -173,6 +174,7 @@ def _bits_difference(old: Side, new: Side, same: bool) -> Difference | None:
 def _results(document: Mapping[str, Any]) -> dict[str, Any]:
     """What makes two assessments the same: what was assessed, how, and with which results; not when or from where."""
     facts = {name: value for name, value in document["input"].items() if name != "source"}
+    facts["columns"] = {role: found["column"] for role, found in facts.get("columns", {}).items()}  # guessed or named
     kept = ("split", "users", "items", "events", "attacks", "strongest", "headline", "pie_bits")
     return {"input": facts, **{name: document[name] for name in kept}}
 
@@ -263,12 +265,7 @@ class _Pair:
             topic = "both data are reports of a mechanism"
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
         warnings += _differing(old.input, new.input, "input", _INPUT, "Not the same choice of people")
-        matchers = [sorted(attack.matcher for attack in document.attacks) for document in (old, new)]
-        scopes = [sorted({row.attacker for row in document.attackers if row.in_scope}) for document in (old, new)]
-        for what, (was, now) in (("matchers", matchers), ("attackers judged", scopes)):
-            if was != now:
-                shown = f"{', '.join(was)}; now {', '.join(now)}"
-                warnings.append(_Warning(f"the {what} differ", f"Read with care: the {what} differ ({shown})."))
+        warnings += _unlike(old, new, same=self.same)
         if old.users != new.users:
             harder = "harder" if new.users > old.users else "easier"
             counts = f"the number of people differs ({count(old.users)}, now {count(new.users)})"
@@ -285,6 +282,39 @@ class _Pair:
                 )
             )
         return warnings
+
+
+def _unlike(old: Document, new: Document, *, same: bool) -> list[_Warning]:
+    """What was not done alike: columns, attackers, and where the results differ the seed and the version too."""
+    told: list[tuple[str, list[list[str]]]] = [
+        (f"{role} columns", [[_column(document, role)] for document in (old, new)]) for role in ("user", "item", "time")
+    ]
+    judged: list[list[str]] = [
+        sorted({row.attacker for row in document.attackers if row.in_scope}) for document in (old, new)
+    ]
+    run = [sorted(set(map(_attacker, document.attackers))) for document in (old, new)]
+    told.append(("matchers", [sorted(attack.matcher for attack in document.attacks) for document in (old, new)]))
+    told.append(("attackers judged", judged) if judged[0] != judged[1] else ("attackers run", run))
+    if not same:
+        told.append(("seeds", [[str(document.provenance.seed)] for document in (old, new)]))
+        told.append(("versions of entropie", [[document.provenance.version] for document in (old, new)]))
+    return [
+        _Warning(
+            f"the {what} differ",
+            f"Read with care: the {what} differ ({', '.join(was) or 'none'}; now {', '.join(now) or 'none'}).",
+        )
+        for what, (was, now) in told
+        if was != now
+    ]
+
+
+def _column(document: Document, role: str) -> str:
+    found = document.input.columns.get(role)
+    return "none" if found is None or found.column is None else found.column
+
+
+def _attacker(row: Attacker) -> str:
+    return row.attacker if row.points is None else f"{row.attacker} {row.points}"
 
 
 def _differing(

@@ -1,0 +1,221 @@
+"""A suite run: everything checked that can be, then one entry after the other, one exit code.
+
+check = entropie.check("suite.toml", out="checked")
+check.exit_code
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time as clock
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from entropie._version import __version__
+from entropie.atomic import check_file, check_folder, claimed, refuse_overwriting, write_file
+from entropie.document.base import json_text
+from entropie.document.suite import Check, CheckedEntry, CheckRun
+from entropie.errors import EntropieError, OutputFailed, interruptible, without_password
+from entropie.gate.judged import Judged, worst
+from entropie.gate.junit import write_junit
+from entropie.gate.markdown import write_markdown
+from entropie.progress import EXPECTED, Progress, silent
+from entropie.suite.kinds import Answer
+from entropie.suite.suite import Entry, Suite, in_file, of_entry
+from entropie.words import count, seconds
+
+FILE = "check.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a run of a suite writes: a folder per entry with the whole in `check.json`, and what pipelines read."""
+
+    out: Path | None = None
+    report: bool = True
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    def check(self, suite: Suite) -> None:
+        """Refuse what cannot be written, or would be written over what is read."""
+        further = [path for path in (self.junit, self.markdown) if path is not None]
+        own = [] if self.out is None else [self.out / FILE, *_files(suite, self.out)]
+        read = [suite.path, *(path for entry in suite.entries for path in entry.job.inputs)]
+        refuse_overwriting(read, [*own, *further])
+        for path in further:
+            check_file(path)
+        for folder in [] if self.out is None else [self.out / entry.name for entry in suite.entries]:
+            check_folder(folder)
+
+
+def _files(suite: Suite, out: Path) -> list[Path]:
+    return [out / entry.name / name for entry in suite.entries for name in entry.job.files]
+
+
+@interruptible
+def check(
+    suite: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    report: bool = True,
+    junit: str | os.PathLike[str] | None = None,
+    markdown: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    progress: Progress = silent,
+) -> Check:
+    """Judge every entry of a suite file, and say what all of it comes to.
+
+    Files, columns, limits and outputs are checked before the first computation: what is wrong with any entry is raised
+    and nothing is written. An entry whose data turn out to be unusable later is an ERROR in the result, and the others
+    are judged all the same. `out` gets a folder per entry, `junit` and `markdown` what pipelines read.
+    """
+    places = [None if path is None else Path(path) for path in (out, junit, markdown)]
+    written = Written(places[0], report, places[1], places[2])
+    return checked(Suite.read(suite, {"threads": threads, "memory": memory}), written, progress)
+
+
+def checked(
+    suite: Suite,
+    written: Written,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda sentence: None,
+    command: str | None = None,
+) -> Check:
+    """Run a suite and write what was asked for; what cannot be written is raised when all of it is done.
+
+    `say` is told what each entry came to, and how long the others may take.
+    """
+    begun = clock.perf_counter()
+    left = _Left(suite, [_size(entry) for entry in suite.entries], progress)
+    written.check(suite)
+    failed: list[OutputFailed] = []
+    with ExitStack() as stack:
+        if written.out is not None:
+            stack.enter_context(claimed(written.out))
+        found = []
+        for place, entry in enumerate(suite.entries):
+            found.append(_one(entry, written, left.of(place), command, failed))
+            say(left.after(place, found[-1][0]))
+        result = _check(suite, found, written.out, command, clock.perf_counter() - begun)
+        _write(result, [judged for judged, _ in found], written, failed)
+    if failed:
+        raise OutputFailed(" ".join(map(str, failed)))
+    return result
+
+
+def _size(entry: Entry) -> float:
+    try:
+        return max(1.0, entry.job.check())
+    except EntropieError as problem:
+        raise of_entry(entry.name, problem) from None
+
+
+def _one(
+    entry: Entry, written: Written, progress: Progress, command: str | None, failed: list[OutputFailed]
+) -> tuple[Judged, Answer | None]:
+    """Run an entry in a folder of its own; an old result goes where there is no new one."""
+    begun = clock.perf_counter()
+    with ExitStack() as stack:
+        folder = None if written.out is None else stack.enter_context(claimed(written.out / entry.name))
+        try:
+            answer = entry.job.run(progress, command)
+        except OutputFailed:
+            raise
+        except EntropieError as problem:
+            for old in [] if folder is None else [folder / name for name in entry.job.files]:
+                old.unlink(missing_ok=True)
+            return Judged.failed(entry.name, entry.kind, in_file(problem), clock.perf_counter() - begun), None
+        judged = replace(entry.job.judged(answer, entry.name), seconds=clock.perf_counter() - begun)
+        if answer.problem is not None:  # what was found stands; what was asked for beside it could not be done
+            judged = replace(judged, details=(*judged.details, in_file(answer.problem)), code=judged.code or 2)
+        if folder is not None:
+            try:
+                answer.write_into(folder, report=written.report)
+            except OutputFailed as problem:
+                failed.append(problem)
+    return judged, answer
+
+
+def _check(
+    suite: Suite, found: Sequence[tuple[Judged, Answer | None]], out: Path | None, command: str | None, took: float
+) -> Check:
+    return Check(
+        schema="entropie.check/1",
+        suite=str(suite.path),
+        exit_code=worst(judged.code for judged, _ in found),
+        entries=[_entry(judged, answer, out) for judged, answer in found],
+        provenance=CheckRun(
+            __version__,
+            datetime.datetime.now(datetime.UTC).replace(microsecond=0),
+            None if command is None else without_password(command),
+            took,
+        ),
+    )
+
+
+def _entry(judged: Judged, answer: Answer | None, out: Path | None) -> CheckedEntry:
+    verdict: dict[str, Any] | None = None if answer is None else answer.document["verdict"]
+    return CheckedEntry(
+        name=judged.name,
+        kind=judged.kind,
+        decision=judged.decision,
+        exit_code=judged.code,
+        sentence=judged.sentence,
+        rests_on=list(judged.details),
+        risk=judged.risk,
+        limit=judged.limit,
+        verdict=verdict,
+        folder=None if answer is None or out is None else str(out / judged.name),
+        seconds=judged.seconds,
+    )
+
+
+def _write(result: Check, judged: Sequence[Judged], written: Written, failed: list[OutputFailed]) -> None:
+    """Each is tried, whatever becomes of the others."""
+    title = Path(result.suite).name
+    works: list[Callable[[], None]] = []
+    if written.out is not None:
+        works.append(partial(write_file, written.out / FILE, json_text(result.to_json())))
+    if written.junit is not None:
+        works.append(partial(write_junit, written.junit, judged, title))
+    if written.markdown is not None:
+        works.append(partial(write_markdown, written.markdown, judged, title))
+    for work in works:
+        try:
+            work()
+        except OutputFailed as problem:
+            failed.append(problem)
+
+
+class _Left:
+    """How far a suite is, and how long the rest will take if it takes as long by size as what is done."""
+
+    def __init__(self, suite: Suite, sizes: Sequence[float], progress: Progress) -> None:
+        self._names = [entry.name for entry in suite.entries]
+        self._sizes = sizes
+        self._progress = progress
+        self._begun = clock.perf_counter()
+        self._left = ""
+
+    def of(self, place: int) -> Progress:
+        """The progress of one entry: its stages under its name."""
+        title = f"{self._names[place]} ({place + 1} of {count(len(self._names))}{self._left})"
+
+        def tell(stage: str, share: float) -> None:
+            told = f"{EXPECTED}{title}, {stage.removeprefix(EXPECTED)}" if stage.startswith(EXPECTED) else None
+            self._progress(told or f"{title}: {stage}", share)
+
+        return tell
+
+    def after(self, place: int, judged: Judged) -> str:
+        """What an entry came to, and what is left."""
+        done, rest = sum(self._sizes[: place + 1]), sum(self._sizes[place + 1 :])
+        took = clock.perf_counter() - self._begun
+        self._left = f", about {seconds(took * rest / done)} left" if rest else ""
+        return f"{judged.name}: {judged.decision} ({place + 1} of {count(len(self._names))}{self._left})."
