@@ -154,6 +154,39 @@ def test_what_is_open_or_damaged_is_not_merged(entropie):
         assert said in ran.err
 
 
+@pytest.mark.parametrize("step", ["absorb", "totals"])
+def test_a_merge_that_fails_or_is_refused_leaves_nothing(entropie, monkeypatch, step):
+    entropie(*NEW, "--items", "items.txt", "--quiet")
+    stored("one.store", Path("c.json").read_bytes(), (1, 0))
+    stored("open.store", Path("c.json").read_bytes(), (1, 0), close=False)
+    before = sorted(Path().iterdir())
+    assert entropie("collect", "merge", "one.store", "open.store", "--out", "all.store").code == 2
+    assert sorted(Path().iterdir()) == before
+    with monkeypatch.context() as patched:
+        patched.setattr(SqliteStore, step, lambda *_: 1 / 0)
+        assert entropie("collect", "merge", "one.store", "--out", "all.store").code == 70
+    assert sorted(Path().iterdir()) == before
+    assert entropie("collect", "merge", "one.store", "--out", "all.store").code == 0
+    assert sorted(Path().iterdir()) == sorted([*before, Path("all.store")])
+
+
+@pytest.mark.parametrize("endings", [("-wal", "-shm"), ("-wal",)])
+def test_a_store_whose_service_died_is_examined_with_its_log(entropie, endings):
+    """What was counted stands in the log alone; looking leaves all files as they were."""
+    entropie(*NEW, "--items", "items.txt", "--quiet")
+    store = SqliteStore("live.store")
+    store.create(Path("c.json").read_bytes())
+    for ending in ("", *endings):
+        Path(f"dead.store{ending}").write_bytes(Path(f"live.store{ending}").read_bytes())
+    store.end()
+    before = {file.name: file.read_bytes() for file in Path().iterdir() if not file.name.endswith("-shm")}
+    names = sorted(Path().iterdir())
+    told = json.loads(entropie("doctor", "dead.store", "--json").out)
+    assert (told["sound"], len(told["collections"])) == (True, 1)
+    assert sorted(Path().iterdir()) == names
+    assert {file.name: file.read_bytes() for file in Path().iterdir() if not file.name.endswith("-shm")} == before
+
+
 def test_a_store_is_examined(entropie):
     entropie(*NEW, "--items", "items.txt", "--quiet")
     stored("one.store", Path("c.json").read_bytes(), (1, 0), (2, 2), close=False)

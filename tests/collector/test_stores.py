@@ -161,7 +161,7 @@ def test_one_process_writes_and_others_read(file_store, path):
     store.create(DRINKS.canonical)
     with pytest.raises(InvalidInput, match="in use by another process"):
         SqliteStore(path)
-    reader = SqliteStore(path, reading=True)
+    reader = SqliteStore(path, "reading")
     store.add([batch((1, 0))])
     assert sound(reader) == 1
     reader.end()
@@ -173,7 +173,7 @@ def test_reading_leaves_no_file_and_changes_none(path):
     store.add([batch((1, 0))])
     store.end()
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
-    reader = SqliteStore(path, reading=True)
+    reader = SqliteStore(path, "reading")
     assert sound(reader) == 1
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         reader._own.execute("DELETE FROM cells")
@@ -185,7 +185,7 @@ def test_a_service_that_starts_while_somebody_reads_counts_on(path):
     store = SqliteStore(path)
     store.create(DRINKS.canonical)
     store.end()
-    reader = SqliteStore(path, reading=True)
+    reader = SqliteStore(path, "reading")
     store = SqliteStore(path)
     store.add([batch((1, 0))])
     assert sound(reader) == 1
@@ -207,7 +207,7 @@ def test_a_store_that_was_rolled_back_is_refused(path):
     for _ in range(2):
         with pytest.raises(InvalidInput, match=r"rolled back: it has 1 commits, its mark says 2"):
             SqliteStore(path)
-        assert len(SqliteStore(path, reading=True).problems()) == 1
+        assert len(SqliteStore(path, "reading").problems()) == 1
     path.unlink()
     with pytest.raises(InvalidInput, match="another one than its mark says"):
         SqliteStore(path)
@@ -241,7 +241,7 @@ def test_numbers_that_do_not_agree_are_refused(path, wrong):
     connection.close()
     with pytest.raises(InvalidInput):
         SqliteStore(path)
-    assert SqliteStore(path, reading=True).problems()
+    assert SqliteStore(path, "reading").problems()
 
 
 def test_damage_anywhere_is_refused_or_harmless(path):
@@ -287,7 +287,7 @@ def test_a_store_is_backed_up_before_its_version_changes(path, monkeypatch):
     monkeypatch.setattr(sqlite_store, "MIGRATIONS", (*sqlite_store.MIGRATIONS, "CREATE TABLE more(x);"))
     old.end()
     with pytest.raises(InvalidInput, match="brings it up"):
-        SqliteStore(path, reading=True)
+        SqliteStore(path, "reading")
     store = SqliteStore(path)
     assert sound(store) == 1
     store.end()
@@ -319,7 +319,7 @@ def test_a_store_where_none_can_be(tmp_path):
     with pytest.raises(OSError, match="cannot be written"):
         SqliteStore(tmp_path / "none" / "store")
     with pytest.raises(InvalidInput, match="There is no store"):
-        SqliteStore(tmp_path / "store", reading=True)
+        SqliteStore(tmp_path / "store", "reading")
 
 
 def test_processes_share_a_database(postgres):

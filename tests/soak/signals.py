@@ -85,6 +85,8 @@ COMMANDS = (
           ("safer.csv", "key.csv", "safer.csv.manifest.json")),
     Trial("collect new", ("collect", "new", "--title", "Drinks", "--domain", "100", "--people", "10K", "--mechanism", "rr",
                           "--epsilon", "2", "--out", "drinks.json"), ("drinks.json",)),
+    Trial("collect merge", ("collect", "merge", "north.store", "south.store", "--out", "all.store"), ("all.store",)),
+    Trial("doctor", ("doctor", "north.store")),
     Trial("reproduce", ("reproduce", "1", "4", "--out", "out"), ("out/results.md",)),
 )  # fmt: skip
 
@@ -239,6 +241,7 @@ class Workshop:
         self.stock = place / "stock"
         self.stock.mkdir()
         write_inputs(self.stock)
+        write_stores(self.stock)
         make_small()
         read = {word for trial in chosen for word in trial.arguments}
         for arguments in (
@@ -398,6 +401,26 @@ def write_inputs(stock: Path) -> None:
         (stock / f"{name}.txt").write_text("\n".join(str(rng.gauss(centre, 1.0)) for _ in range(count)) + "\n")
 
 
+def write_stores(stock: Path) -> None:
+    """Two stores of one collection that is closed."""
+    import datetime
+
+    from entropie.collector.document import create
+    from entropie.collector.sqlite_store import SqliteStore
+    from entropie.collector.store import Batch
+    from entropie.mechanisms.randomized_response import RandomizedResponse
+
+    day = datetime.date(2026, 1, 1)
+    device = RandomizedResponse(domain_size=1_000, epsilon=2.0)
+    made = create(device, title="Drinks", people=10_000, opens=day, closes=day)
+    for place, name in enumerate(("north", "south")):
+        store = SqliteStore(stock / f"{name}.store")
+        store.create(made.canonical)
+        store.add([Batch(made.id, range(2_000), [(cell + place) % 1_000 for cell in range(2_000)])])
+        store.close(made.id)
+        store.end()
+
+
 def is_deaf(child: int) -> bool:
     """Whether the process has no handler for SIGTERM yet."""
     with contextlib.suppress(OSError, StopIteration):
@@ -456,6 +479,8 @@ def stop_one(row: Row, trial: Trial, workshop: Workshop, rng: random.Random, mom
 
 def next_run(trial: Trial, workshop: Workshop, folder: Path) -> Iterator[str]:
     """What is wrong with the run after one that was killed."""
+    if trial.name == "collect merge":  # a store is never written over
+        (folder / "all.store").unlink(missing_ok=True)
     code, _ = workshop.finish(workshop.forked(folder, trial.arguments))
     if code != trial.code:
         yield f"the next run ends with {code}: {(folder / 'said.err').read_text()}"
@@ -506,6 +531,10 @@ def check_whole(file: Path) -> None:
         assert content.rstrip().endswith(b"</html>")
     elif ending == ".parquet":
         assert content[-4:] == b"PAR1"
+    elif ending == ".store":
+        from entropie.collector.examine import examined
+
+        assert examined(str(file)).sound
     elif ending == ".npz":
         assert b"PK\x05\x06" in content[-64:]
     else:

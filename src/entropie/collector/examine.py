@@ -53,7 +53,7 @@ def _opened(where: str) -> Store:
         return open_store(where)
     from entropie.collector.sqlite_store import SqliteStore
 
-    return SqliteStore(where, reading=True)
+    return SqliteStore(where, "reading")
 
 
 def _examined(store: Store, name: str, closed: bool) -> Examined:

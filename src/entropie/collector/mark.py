@@ -53,6 +53,24 @@ def rolled_back(store: Path, name: str, commits: int) -> list[str]:
     return [f"The store {printable(str(store))} was rolled back: it {what}; {remedy}."]
 
 
+def in_use(store: Path) -> bool:
+    """Whether a process is writing the store."""
+    try:
+        file = os.open(mark_of(store), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    except OSError:  # somebody else's, who may be writing
+        return True
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+
+
 class Mark:
     """The mark of a store that this process alone writes."""
 

@@ -9,34 +9,45 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from entropie.atomic import check_file
+from entropie.atomic import check_file, replacing
+from entropie.collector.mark import rolled_back
 from entropie.collector.sqlite_store import SqliteStore
-from entropie.errors import InvalidInput, printable
+from entropie.collector.store import StoreFull
+from entropie.errors import InvalidInput, OutputFailed, printable
 
 
 def merge(sources: Sequence[Path], target: Path) -> dict[str, int]:
     """Write the store of all reports in `sources`; reports by collection."""
     if target.exists():
         raise InvalidInput(f"The file {printable(str(target))} is there already; name another with --out.")
+    if orphaned := rolled_back(target, "", 0):
+        raise InvalidInput(" ".join(orphaned))
     check_file(target)
     with contextlib.ExitStack() as stack:
         opened = []
         for path in sources:
-            store = SqliteStore(path, reading=True)
+            store = SqliteStore(path, "reading")
             stack.callback(store.end)
             _check(store, path)
             opened.append(store)
         origins = [origin for store in opened for origin in store.origins()]
         if len(set(origins)) < len(origins):
             raise InvalidInput("The same reports are in two of the stores; name every store once.")
-        merged = SqliteStore(target)
-        stack.callback(merged.end)
-        try:
-            merged.absorb(opened, sorted(origins))
-        except BaseException:
-            merged.discard()
-            raise
-        return {held.id: merged.totals(held.id).accepted for held in merged.collections()}
+        return _filled(opened, origins, target)
+
+
+def _filled(opened: Sequence[SqliteStore], origins: Sequence[str], target: Path) -> dict[str, int]:
+    """Make the store under a hidden name; it takes its own when it is whole and on the disk."""
+    try:
+        with replacing(target) as hidden:
+            merged = SqliteStore(hidden, "filling")
+            try:
+                merged.absorb(opened, sorted(origins))
+                return {held.id: merged.totals(held.id).accepted for held in merged.collections()}
+            finally:
+                merged.end()
+    except StoreFull:
+        raise OutputFailed(f"Output {printable(str(target))} could not be written: the disk is full.") from None
 
 
 def _check(store: SqliteStore, path: Path) -> None:

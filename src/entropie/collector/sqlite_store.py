@@ -1,7 +1,8 @@
 """A store in one SQLite file: a write-ahead log that is on the disk before `add` returns, many requests per commit.
 
-Beside FILE lie FILE-wal and FILE-shm, which are SQLite's, and FILE.mark (mark.py). All are for their owner alone. One
-process writes; others may read at the same time.
+While a service runs, beside FILE lie FILE-wal and FILE-shm, which are SQLite's, and FILE.mark (mark.py). All are for
+their owner alone. One process writes; others may read at the same time, and whoever reads makes no file: without a log
+the file is read as it is, with one as its writer left it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from entropie.atomic import replacing
 from entropie.collector import document
-from entropie.collector.mark import Mark, rolled_back
+from entropie.collector.mark import Mark, in_use, rolled_back
 from entropie.collector.store import (
     KEY_BYTES,
     Added,
@@ -61,28 +63,39 @@ _SETTINGS = (
     "PRAGMA cache_size=-65536",
     "PRAGMA temp_store=MEMORY",
 )
+_ENDS = {
+    "counting": "PRAGMA query_only=OFF",
+    "reading": "PRAGMA query_only=ON",
+    "filling": "PRAGMA journal_mode=MEMORY",
+}
 _FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_TRUNCATE"}
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 _ADD_CELL = "INSERT INTO cells VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 _COUNTED = "accepted = accepted + ?, duplicate = duplicate + ?, invalid = invalid + ?"
 
 
-class SqliteStore:
-    """The store in a file. One that is only read makes no file, takes no lock and is not changed to a new version."""
+Use = Literal["counting", "reading", "filling"]
 
-    def __init__(self, where: str | os.PathLike[str], *, reading: bool = False) -> None:
+
+class SqliteStore:
+    """The store in a file, used for one of three ends.
+
+    counting    made where there is none, with its mark, a log and the lock of the one process that writes
+    reading     makes no file, takes no lock and is not changed to a new version
+    filling     an empty file of somebody else's is made a store, with nothing beside it; they put it on the disk
+    """
+
+    def __init__(self, where: str | os.PathLike[str], use: Use = "counting") -> None:
         self.path = Path(where).resolve()
-        self._reading = reading
+        self._use = use
         self._sound = False
         self._mark: Mark | None = None
         self._lock = threading.Lock()
-        if reading and not self.path.is_file():
+        if use == "reading" and not self.path.is_file():
             raise InvalidInput(f"There is no store {self._shown}; name its file.")
-        # SQLite makes a log to read, too; only who may write removes it, and where there was none it stays empty
-        logged = self.path.with_name(f"{self.path.name}-wal").exists()
-        self._mode = "ro" if reading and logged else "rw"
+        self._indexed = _beside(self.path, "-shm").exists()
         try:
-            if not reading:
+            if use == "counting":
                 self._mark = Mark(self.path)
                 self._make_file()
             self._own = self._connected()
@@ -107,9 +120,17 @@ class SqliteStore:
             why = problem.strerror or type(problem).__name__
             raise OutputFailed(f"The store {self._shown} cannot be written ({why}).") from None
 
+    def _logged(self) -> bool:
+        """Whether reports may stand in a log beside the file: one that holds something, or that somebody is using."""
+        log = _beside(self.path, "-wal")
+        return log.exists() and (log.stat().st_size > 0 or _beside(self.path, "-shm").exists())
+
     def _connected(self) -> sqlite3.Connection:
+        mode = "mode=rw"
+        if self._use == "reading":  # SQLite makes a log to read, too, unless it is told that the file stays as it is
+            mode = "mode=ro" if self._logged() else "mode=ro&immutable=1"
         made = sqlite3.connect(
-            f"{self.path.as_uri()}?mode={self._mode}",
+            f"{self.path.as_uri()}?{mode}",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -118,7 +139,7 @@ class SqliteStore:
         try:
             for setting in _SETTINGS:
                 made.execute(setting)
-            made.execute(f"PRAGMA query_only={self._reading:d}")
+            made.execute(_ENDS[self._use])
         except sqlite3.Error:
             made.close()
             raise
@@ -135,7 +156,7 @@ class SqliteStore:
             raise InvalidInput(
                 f"The store {self._shown} has version {version}, this program knows {len(MIGRATIONS)}; update it."
             )
-        if self._reading:
+        if self._use == "reading":
             if version < len(MIGRATIONS):
                 raise InvalidInput(f"The store {self._shown} has version {version}; `entropie serve` brings it up.")
             return
@@ -144,7 +165,7 @@ class SqliteStore:
             raise InvalidInput(" ".join(found))
         if version < len(MIGRATIONS):
             self._migrate(version)
-        if self._own.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
+        if self._use == "counting" and self._own.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
             raise InvalidInput(f"The disk of the store {self._shown} has no shared memory; name one on a local disk.")
 
     def _migrate(self, version: int) -> None:
@@ -294,6 +315,13 @@ class SqliteStore:
 
     def problems(self, *, brief: bool = False) -> list[str]:
         """Sentences on what does not add up; `brief` skips the check of indices against their tables."""
+        logged = self._logged()
+        found = self._problems(brief)
+        if found and not logged and self._logged():  # a service began to write what was read as it was
+            found = self._problems(brief)
+        return found
+
+    def _problems(self, brief: bool) -> list[str]:
         try:
             with self._read() as read:
                 check = "quick_check" if brief else "integrity_check"
@@ -321,13 +349,6 @@ class SqliteStore:
                     _absorb(change, other, held)
             change.executemany("INSERT INTO facts VALUES(?, '')", [(f"origin {one}",) for one in origins])
 
-    def discard(self) -> None:
-        """Remove a store that was begun in vain."""
-        self._sound = False
-        self.end()
-        for suffix in ("", "-wal", "-shm", ".mark"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-
     def end(self) -> None:
         """Let go of the store."""
         with contextlib.suppress(sqlite3.Error, AttributeError, TypeError, ValueError):
@@ -338,6 +359,8 @@ class SqliteStore:
         if self._mark is not None:
             self._mark.end()
             self._mark = None
+        if self._use == "reading" and not self._indexed and not in_use(self.path):
+            _beside(self.path, "-shm").unlink(missing_ok=True)  # SQLite's index of a log that came without one
 
     def _commits(self, connection: sqlite3.Connection) -> tuple[str, int]:
         facts = dict(connection.execute("SELECT name, value FROM facts WHERE name IN ('store', 'commits')"))
@@ -355,6 +378,10 @@ class SqliteStore:
         if name.startswith(_DAMAGED) or isinstance(problem, UnicodeError):
             return InvalidInput(self._damage())
         return StoreBusy(f"The store {self._shown} cannot be used just now ({name or 'closed'}); nothing was counted.")
+
+
+def _beside(store: Path, ending: str) -> Path:
+    return store.with_name(store.name + ending)
 
 
 def _open_place(read: sqlite3.Connection, collection: str) -> int | None:
