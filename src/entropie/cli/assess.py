@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, Command, given, json_option, option, options_of, quiet_option, verbose_option
+from entropie.cli.options import (
+    FILE,
+    Command,
+    check_named,
+    given,
+    json_option,
+    option,
+    options_of,
+    quiet_option,
+    verbose_option,
+)
 from entropie.request import About, Attackers, Limits, Output, People, Request, Run, Source, SplitRule
 
 if TYPE_CHECKING:
@@ -138,11 +148,10 @@ def _assessed(request: Request, quiet: bool) -> Assessment:
 
 
 def _check_events(request: Request) -> None:
-    from entropie.errors import InvalidInput, InvalidParameter
+    from entropie.errors import InvalidParameter
     from entropie.errors import option as named
 
-    if request.source.source is None and (not request.source.events or "\0" in str(request.source.events)):
-        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
+    check_named(request.source.events, request.source.source)
     if request.run.engine == "spark":
         from entropie.engine.spark.session import require
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from entropie.atomic import publicly
-from entropie.errors import EntropieError
+from entropie.errors import EntropieError, InvalidInput
 from entropie.kinds import Kind, converted
 from entropie.request import (
     About,
@@ -134,6 +134,12 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
 
+def check_named(events: Any, source: str | None) -> None:
+    """Refuse a command that names nothing to read."""
+    if source is None and (not events or "\0" in str(events)):
+        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
+
+
 def option(*names: str, group: str = "", **settings: Any) -> Callable[[AnyCommand], AnyCommand]:
     """An option of one command alone, listed under a question."""
     return click.option(*names, cls=Grouped, group=group, **settings)
@@ -229,7 +235,6 @@ def build_mechanism(
 def _distribution(path: Path) -> Any:
     """The only row of a table of probabilities."""
     from entropie.data.matrices import read_matrix
-    from entropie.errors import InvalidInput
 
     table = read_matrix(path)
     if len(table) != 1:
