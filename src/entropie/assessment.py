@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from entropie import document as documents
 from entropie.atomic import claimed, write_together
 from entropie.data.prepare import Prepared, prepare
-from entropie.errors import EntropieError, InvalidInput, InvalidParameter, interruptible, option
+from entropie.errors import EntropieError, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
 from entropie.progress import Progress, silent
-from entropie.request import POINTS, REPLICATES, People, Request
+from entropie.request import POINTS, REPLICATES, People, Request, check_named
 
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison
@@ -243,8 +243,7 @@ def checked(request: Request) -> tuple[Gate, _Further]:
 
 def check_events(request: Request) -> None:
     """Refuse a job that names no events, or a cluster that it cannot reach from here."""
-    if request.source.source is None and (not request.source.events or "\0" in str(request.source.events)):
-        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
+    check_named(request.source.events, request.source.source)
     if request.run.engine == "spark":
         from entropie.engine.spark.session import require
 

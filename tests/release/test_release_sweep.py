@@ -237,8 +237,8 @@ def test_rows_that_number_events_are_an_order_and_no_times() -> None:
         ({**LIMIT, "cost": "beauty"}, "`cost` must be one of information"),
         ({**LIMIT, "budget": 0}, "`budget` must be a whole number from 1"),
         ({**LIMIT, "seconds": -1.0}, "`seconds` must be a number of seconds"),
-        ({**LIMIT, "latitude": "lat"}, "need both columns of coordinates"),
-        ({**LIMIT, "mitigations": [Mitigation("grid", "1km")]}, "name them with `latitude=` and `longitude=`"),
+        ({**LIMIT, "lat": "lat"}, "need both columns of coordinates"),
+        ({**LIMIT, "mitigations": [Mitigation("grid", "1km")]}, "name them with `lat=` and `lon=`"),
         ({**LIMIT, "mitigations": [Mitigation("category", "sort")]}, "Column `sort` is missing from the table"),
         (
             {**LIMIT, "mitigations": [Mitigation("top", n + 1) for n in range(900)], "budget": 1},

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, Command, json_option, memory_option, option, public_option, quiet_option
+from entropie.cli.options import (
+    FILE,
+    Command,
+    json_option,
+    memory_option,
+    option,
+    options_of,
+    public_option,
+    quiet_option,
+)
+from entropie.request import Source
 from entropie.words import plural
 
 if TYPE_CHECKING:
@@ -17,7 +27,8 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("plan", type=FILE)
-@click.argument("events")
+@click.argument("events", required=False)
+@options_of(Source, only=("source",))
 @option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="File to write (.csv, .parquet).")
 @option("--keep-key", type=FILE, metavar="FILE", group="Output", help="Also write who is behind each pseudonym.")
 @public_option
@@ -25,20 +36,23 @@ if TYPE_CHECKING:
 @quiet_option
 @memory_option
 def apply(
-    plan: Path, events: str, out: Path, keep_key: Path | None, as_json: bool, quiet: bool, memory: int | None
-) -> None:
+    plan: Path, events: str | None, source: str | None, out: Path, keep_key: Path | None, as_json: bool, quiet: bool,
+    memory: int | None,
+) -> None:  # fmt: skip
     """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
 
     PLAN is the plan.json that `sweep --out DIR` writes. People become random pseudonyms, and no key is kept unless
-    asked for; rows lose their order; other columns are not written. Events other than those swept are refused.
+    asked for; rows lose their order; other columns are not written. Events other than those swept are refused. Those of
+    a database are read as the plan says, without EVENTS; a URL with a password goes to --source.
 
     \b
     entropie apply out/plan.json checkins.parquet --out safer.parquet
+    entropie apply out/plan.json --source postgresql://host/db --out safer.parquet
     """
     from entropie.release.apply import apply as applied
 
     with output.stages(quiet=quiet) as progress:
-        made = applied(plan, events, out, keep_key=keep_key, memory=memory, progress=progress)
+        made = applied(plan, events, out, source=source, keep_key=keep_key, memory=memory, progress=progress)
     if as_json:
         output.print_json(made.to_json())
     elif not quiet:

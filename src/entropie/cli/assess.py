@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, Command, given, json_option, option, options_of, quiet_option, verbose_option
+from entropie.cli.options import (
+    FILE,
+    Command,
+    given,
+    json_option,
+    option,
+    options_of,
+    quiet_option,
+    verbose_option,
+)
 from entropie.request import About, Attackers, Limits, Output, People, Request, Run, Source, SplitRule
 
 if TYPE_CHECKING:

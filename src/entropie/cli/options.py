@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from entropie.atomic import publicly
-from entropie.errors import EntropieError
+from entropie.errors import EntropieError, InvalidInput
 from entropie.kinds import Kind, converted
 from entropie.request import (
     About,
@@ -231,7 +231,6 @@ def build_mechanism(
 def _distribution(path: Path) -> Any:
     """The only row of a table of probabilities."""
     from entropie.data.matrices import read_matrix
-    from entropie.errors import InvalidInput
 
     table = read_matrix(path)
     if len(table) != 1:

@@ -29,13 +29,13 @@ from entropie.cli.options import (
     verbose_option,
 )
 from entropie.mitigate.mitigation import KINDS, Mitigation, Values
-from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule
+from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule, check_named
 from entropie.words import count, interval, percent, plural
 
 if TYPE_CHECKING:
     from entropie.release.result import Sweep, SweepRow
 
-_NO_INPUTS = ("grid", "order", "category", "lat", "lon", "cells", "stays", "source", "query", "table")
+_NO_INPUTS = ("grid", "category")  # here they are mitigations
 _SCREEN = 14  # lines of 25 that the sentences and the frame of the table leave
 _JUDGED = ("profile", "limit", "limit_name", "fail_on", "attempt_probability", "not_released", "one_id_per_person",
            "accept_limited")  # fmt: skip
@@ -70,14 +70,12 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 
 
 @click.command(cls=Command)
-@click.argument("events")
+@click.argument("events", required=False)
 @options_of(Source, People, without=_NO_INPUTS)
 @options_of(SplitRule, only=("rule",))
 @options_of(Attackers, only=("targets", "scope", "matchers"))
 @options_of(Limits, only=_JUDGED)
 @mitigation_options
-@option("--lat", "latitude", metavar="C", group="Mitigation", help="Column that holds the latitude, for --grid.")
-@option("--lon", "longitude", metavar="C", group="Mitigation", help="Column that holds the longitude, for --grid.")
 @option("--only", is_flag=True, group="Mitigation", help="Try no kind but those named.")
 @option("--cost", metavar="SCALE", group="Mitigation", default="information",
         help="information, items, item-hours, flows or top.")  # fmt: skip
@@ -93,9 +91,7 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 @quiet_option
 @options_of(Run, without=("engine", "master"))
 def sweep(
-    events: str,
-    latitude: str | None,
-    longitude: str | None,
+    events: str | None,
     only: bool,
     cost: str,
     budget: int | None,
@@ -118,6 +114,7 @@ def sweep(
     \b
     entropie sweep checkins.parquet --profile ema --cost items --out out
     entropie sweep checkins.parquet --profile ema --only --top 50,500
+    entropie sweep --source postgresql://host/db --table visits --profile ema
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting
     from entropie.cli.verdicts import Verdicts
@@ -128,16 +125,17 @@ def sweep(
     from entropie.release.result import FILES
     from entropie.release.sweep import BUDGET, Options, swept
 
-    if not events:
-        raise InvalidInput("The name of the events is empty; give a file, a folder or a pattern.")
+    check_named(events, options["source"])
+    if events == "-" and apply_to is not None:
+        raise InvalidInput("Standard input can be read only once; give --out, and its plan.json to `entropie apply`.")
     named = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
     mine = [] if apply_to is None else [apply_to, manifest_path(apply_to)]
-    read = [Path(events), *(one.file for one in named)]
+    read = [None if events is None else Path(events), *(one.file for one in named)]
     verdicts = Verdicts.of(junit, markdown)
     refuse_overwriting(read, [*mine, *verdicts.paths, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
         check_file(path)
-    tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, latitude, longitude)
+    tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, options["lat"], options["lon"])
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
         with output.stages(quiet=quiet) as progress:
@@ -149,11 +147,14 @@ def sweep(
     made = None
     if apply_to is not None and result.plan is not None:
         with output.stages(quiet=quiet) as progress:
-            made = applied(result.plan, events, apply_to, memory=options["memory"], progress=progress)
+            made = applied(
+                result.plan, events, apply_to, source=options["source"], memory=options["memory"], progress=progress
+            )
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
-        shown = sweep_text(result, output.name(Path(events).name or events), verbose=verbose)
+        called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
+        shown = sweep_text(result, output.name(called), verbose=verbose)
         files = [] if out is None else [_files(result, out)]
         told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
         output.show("\n".join([shown, *files, *told]))

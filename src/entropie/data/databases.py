@@ -152,7 +152,8 @@ def _quoted(table: str) -> str:
 def _postgresql(url: str, query: str) -> _Opened:
     from adbc_driver_postgresql import dbapi
 
-    read_only = "options=-c%20default_transaction_read_only%3Don"
+    # Whole tables come in the same order each time: not from where somebody else's scan of them is just now.
+    read_only = "options=-c%20default_transaction_read_only%3Don%20-c%20synchronize_seqscans%3Doff"
     return _adbc(dbapi.connect(f"{url}{'&' if '?' in url else '?'}{read_only}"), query)
 
 

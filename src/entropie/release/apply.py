@@ -27,11 +27,12 @@ from entropie.data.shuffle import random_order
 from entropie.data.traces import Traces
 from entropie.document.base import Count, Part, Sha256, json_text
 from entropie.errors import InvalidInput, interruptible
-from entropie.mechanisms.randomness import Source, SystemSource
+from entropie.mechanisms.randomness import Source as Chance
+from entropie.mechanisms.randomness import SystemSource
 from entropie.mitigate.draft import Draft, Material
 from entropie.progress import Progress, silent, under
 from entropie.release.plan import MitigationStep, ReleasePlan, read_plan
-from entropie.request import Run
+from entropie.request import Run, Source
 
 ORDER = "order"
 """The column that numbers a pseudonym's rows, where the events had no column for their order."""
@@ -79,14 +80,16 @@ def apply(
     events: object,
     out: str | os.PathLike[str],
     *,
+    source: str | None = None,
     keep_key: str | os.PathLike[str] | None = None,
     memory: int | str | None = None,
     progress: Progress = silent,
 ) -> Manifest:
     """Write the safer file that a plan describes (.csv or .parquet), and OUT.manifest.json beside it.
 
-    The plan is what `sweep` found, or the file it wrote; other events than those swept are refused. With `keep_key`
-    the person behind each pseudonym is written to a file of its own; without it nobody can tell any more.
+    The plan is what `sweep` found, or the file it wrote; other events than those swept are refused. Events of a
+    database are None here: the plan names it, and `source` its URL where that needs a password. With `keep_key` the
+    person behind each pseudonym is written to a file of its own; without it nobody can tell any more.
     """
     from entropie.kinds import converted
 
@@ -101,13 +104,13 @@ def apply(
             check_file(path)
     chosen = plan if isinstance(plan, ReleasePlan) else read_plan(plan)
     refuse_overwriting([part.file for part in chosen.combination.parts], outputs)
-    return _applied(chosen, events, target, key, Run(memory=held, progress=progress))
+    return _applied(chosen, chosen.data.reading(events, source), target, key, Run(memory=held, progress=progress))
 
 
-def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run: Run) -> Manifest:
+def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run: Run) -> Manifest:
     writing, writing_key = TableWriter(out), None if key is None else TableWriter(key)
     reading = replace(run, progress=under(run.progress, "reading"))
-    found = read_event_columns(plan.data.source(events), plan.columns, reading)
+    found = read_event_columns(source, plan.columns, reading)
     report = found.events.report
     plan.data.check(report)
     material = Material.of(found.events.traces, found.events.item_ids, found.columns, plan.data.coordinates, plan.seed)
@@ -118,7 +121,7 @@ def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run
         raise InvalidInput("Nothing is left to release under this plan; sweep again for another.")
     chance = SystemSource()
     pseudonyms = _pseudonyms(released.users, chance)
-    columns = _columns(draft, report)
+    columns = _columns(draft, report, "cell" if source.cells is not None else None)
     with writing as writer:
         for batch, share in _batches(released, names, random_order(released.users, chance.words), pseudonyms):
             writer.write({name: batch[role] for role, name in columns.items()})
@@ -140,7 +143,7 @@ def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run
         pseudonyms=released.users,
         items=len(names),
         columns=tuple(columns.values()),
-        dropped=_dropped(report, columns),
+        dropped=_dropped(report, columns, source),
         key=None if key is None else str(key),
         version=__version__,
         date=datetime.datetime.now(datetime.UTC).replace(microsecond=0),
@@ -149,10 +152,10 @@ def _applied(plan: ReleasePlan, events: object, out: Path, key: Path | None, run
     return manifest
 
 
-def _columns(draft: Draft, report: IngestReport) -> dict[str, str]:
-    """The name of every column written, by what it holds: as the events call it."""
+def _columns(draft: Draft, report: IngestReport, made: str | None) -> dict[str, str]:
+    """The name of every column written, by what it holds: as the events call it, or `made` for items of no column."""
     named = {choice.role: choice.column for choice in report.columns}
-    columns = {"user": named["user"] or "user", "item": named["item"] or "item"}
+    columns = {"user": named["user"] or "user", "item": made or named["item"] or "item"}
     if draft.times is not None:
         columns["time"] = named["time"] or "time"
     elif draft.ordered:
@@ -160,8 +163,9 @@ def _columns(draft: Draft, report: IngestReport) -> dict[str, str]:
     return columns
 
 
-def _dropped(report: IngestReport, columns: dict[str, str]) -> tuple[str, ...]:
-    roles = [choice.column for choice in report.columns if choice.column is not None]
+def _dropped(report: IngestReport, columns: dict[str, str], source: Source) -> tuple[str, ...]:
+    made = ("item",) if source.cells is not None else ()
+    roles = [choice.column for choice in report.columns if choice.column is not None and choice.role not in made]
     return tuple(name for name in (*roles, *report.unused) if name not in columns.values())
 
 
@@ -190,7 +194,7 @@ def _batches(
         yield batch, end / order.size
 
 
-def _pseudonyms(count: int, chance: Source) -> NDArray[np.uint64]:
+def _pseudonyms(count: int, chance: Chance) -> NDArray[np.uint64]:
     """Different random numbers for everybody."""
     while True:
         drawn = chance.words(count)
@@ -198,7 +202,7 @@ def _pseudonyms(count: int, chance: Source) -> NDArray[np.uint64]:
             return drawn
 
 
-def _write_key(writing: TableWriter, pseudonyms: NDArray[np.uint64], people: pa.Array, chance: Source) -> None:
+def _write_key(writing: TableWriter, pseudonyms: NDArray[np.uint64], people: pa.Array, chance: Chance) -> None:
     """Who is behind each pseudonym, in random order."""
     order = random_order(pseudonyms.size, chance.words)
     with writing as writer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -10,12 +11,14 @@ from msgspec import Meta
 from entropie.data.events import IngestReport
 from entropie.document.base import Count, Part, Sha256, converted, parsed, read_bytes
 from entropie.document.measured import ShareInterval
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, InvalidParameter, option, without_password
 from entropie.mitigate.mitigation import KINDS, Combination, Mitigation
 from entropie.request import Source
 
 FILE = "plan.json"
-_TOLD = ("format", "time_format", "time_zone", "preset", "min_rating", "max_dirty_share")
+_STORED = ("source", "query", "table")
+_CELLS = ("lat", "lon", "cells", "stays")
+_TOLD = ("format", "time_format", "time_zone", "preset", "min_rating", "max_dirty_share", *_STORED, *_CELLS)
 _TAG = "entropie.release/1"
 
 
@@ -44,6 +47,9 @@ class Data(Part, frozen=True):
     """The events that a plan is for, and how they are read.
 
     coordinates  columns of latitude and longitude, where a step needs them
+    further      columns that were read beside the events; the hash of a table in memory or a database covers them
+    source       the database they come from, without a password, and the query or the table there
+    lat ... stays  how items were made from coordinates
     """
 
     sha256: Sha256 | None
@@ -59,20 +65,46 @@ class Data(Part, frozen=True):
     min_rating: float | None
     max_dirty_share: float
     coordinates: tuple[str, str] | None
+    further: tuple[str, ...] = ()
+    source: str | None = None
+    query: str | None = None
+    table: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+    cells: str | None = None
+    stays: str | None = None
 
     @classmethod
-    def of(cls, read: IngestReport, source: Source, coordinates: tuple[str, str] | None) -> Data:
+    def of(
+        cls, read: IngestReport, source: Source, coordinates: tuple[str, str] | None, further: Sequence[str] = ()
+    ) -> Data:
         """What was read."""
         named: dict[str, Any] = {choice.role: choice.column for choice in read.columns}
         columns = Columns(named["user"], named["item"], named.get("time"), named.get("rating"))
         told: dict[str, Any] = {name: getattr(source, name) for name in _TOLD}
+        if source.source is not None:
+            told["source"] = without_password(source.source)
         counts = (read.rows, read.events, read.users, read.items)
-        return cls(read.sha256, *counts, columns=columns, coordinates=coordinates, **told)
+        return cls(read.sha256, *counts, columns=columns, coordinates=coordinates, further=tuple(further), **told)
 
-    def source(self, events: object) -> Source:
-        """These events, read in the same way."""
+    def reading(self, events: object, url: str | None = None) -> Source:
+        """These events, read in the same way; of a database `url` may say how to get in."""
+        if url is not None and self.source is None:
+            raise InvalidParameter(
+                f"The plan is for events of a file or a table in memory; leave {option('source')} out and name them."
+            )
+        if events is None and self.source is None:
+            raise InvalidInput("No events are named; give those that were swept.")
         named: dict[str, Any] = {} if self.preset is not None else self.columns.to_json()
+        if self.cells is not None:
+            named.pop("item", None)
         told = {name: getattr(self, name) for name in _TOLD}
+        if events is not None:
+            if url is not None:
+                raise InvalidParameter(f"{option('source')} names where events come from; leave EVENTS out.")
+            told |= dict.fromkeys(_STORED)
+        elif url is not None:
+            told["source"] = url
         return Source(events, **told, **named)
 
     def check(self, read: IngestReport) -> None:
@@ -81,9 +113,10 @@ class Data(Part, frozen=True):
         counts = (read.rows, read.events, read.users, read.items)
         unknown = self.sha256 is None or read.sha256 is None
         if not same_file and not (unknown and counts == (self.rows, self.events, self.users, self.items)):
+            order = f" (rows of a database count in their order: sweep a {option('query')} with `order by`)"
             raise InvalidInput(
                 "The plan is for other data: the events differ from those that were swept; sweep these events and "
-                "apply that plan."
+                f"apply that plan{'' if self.source is None else order}."
             )
 
 
@@ -112,7 +145,7 @@ class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
     def columns(self) -> list[str]:
         """The columns to read beside the events."""
         named = [column for step in self.steps for column in step.chosen.of.columns(step.setting)]
-        return list(dict.fromkeys([*named, *(self.data.coordinates or ())]))
+        return list(dict.fromkeys([*self.data.further, *named, *(self.data.coordinates or ())]))
 
 
 def read_plan(path: str | os.PathLike[str]) -> ReleasePlan:

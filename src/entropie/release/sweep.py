@@ -63,8 +63,8 @@ class Options:
     cost: str = "information"
     budget: int = BUDGET
     seconds: float | None = None
-    latitude: str | None = None
-    longitude: str | None = None
+    lat: str | None = None
+    lon: str | None = None
 
     def __post_init__(self) -> None:
         check_scale(self.cost)
@@ -73,18 +73,17 @@ class Options:
             checks.real_number("seconds", self.seconds, "a number of seconds from 0", 0.0, 1e9)
         if self.only and not self.mitigations:
             raise InvalidParameter(f"{option('only')} needs a mitigation to be named.")
-        if (self.latitude is None) != (self.longitude is None) or (self.latitude is None and self._wants_grid):
+        if (self.lat is None) != (self.lon is None) or (self.lat is None and self.wants_grid):
             raise InvalidParameter(
-                "Map cells need both columns of coordinates: name them with "
-                f"{option('latitude')} and {option('longitude')}."
+                f"Map cells need both columns of coordinates: name them with {option('lat')} and {option('lon')}."
             )
 
     @property
     def coordinates(self) -> tuple[str, str] | None:
         """The columns of coordinates, where anything asks for them."""
-        if self.latitude is None or self.longitude is None or (self.only and not self._wants_grid):
+        if self.lat is None or self.lon is None or (self.only and not self.wants_grid):
             return None
-        return self.latitude, self.longitude
+        return self.lat, self.lon
 
     @property
     def columns(self) -> list[str]:
@@ -93,27 +92,36 @@ class Options:
         return list(dict.fromkeys([*named, *(self.coordinates or ())]))
 
     @property
-    def _wants_grid(self) -> bool:
+    def wants_grid(self) -> bool:
+        """Whether map cells are named among what is tried."""
         return any(one.of.on_map for one in self.mitigations)
 
 
 @interruptible
 def sweep(
-    events: object,
+    events: object = None,
     mitigations: Sequence[Mitigation] = (),
     *,
     only: bool = False,
     cost: Literal["information", "items", "item-hours", "flows", "top"] = "information",
     budget: int = BUDGET,
     seconds: float | None = None,
+    source: str | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    format: Literal["csv", "jsonl", "parquet"] | None = None,
     user: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     time: str | None = None,
+    time_format: str | None = None,
+    time_zone: str | None = None,
     rating: str | None = None,
     preset: str | None = None,
     min_rating: float | None = None,
-    latitude: str | None = None,
-    longitude: str | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    cells: str | None = None,
+    stays: str | None = None,
     max_dirty_share: float = 0.01,
     min_events: int = 10,
     rule: Literal["date", "halves", "history"] | None = None,
@@ -138,17 +146,18 @@ def sweep(
 
     `mitigations` are tried instead of the usual settings of their kinds; the other kinds are tried too, unless `only`.
     Costs are measured on one scale, `cost`. At most `budget` combinations are attacked, for at most about `seconds`.
-    `latitude` and `longitude` name the columns that map cells need. The other arguments are those of `entropie.assess`.
+    `lat` and `lon` name the columns that map cells need, as items (`cells`) or as a mitigation. The other arguments are
+    those of `entropie.assess`.
     """
-    own = ("events", "mitigations", "only", "cost", "budget", "seconds", "latitude", "longitude")
+    own = ("events", "mitigations", "only", "cost", "budget", "seconds")
     given = {name: value for name, value in locals().items() if name not in (*own, "own")}
-    options = Options(tuple(mitigations), only, cost, budget, seconds, latitude, longitude)
-    return swept(Request.of(events, given), options)
+    return swept(Request.of(events, given), Options(tuple(mitigations), only, cost, budget, seconds, lat, lon))
 
 
 def swept(request: Request, options: Options) -> Sweep:
     """The same from a request."""
     begun = clock.perf_counter()
+    request, options = _coordinates_settled(request, options)
     check_matchers(request.attackers.matchers)
     gate = Gate.of(request.verdict)
     if gate.profile is None:
@@ -173,8 +182,18 @@ def swept(request: Request, options: Options) -> Sweep:
     judge = Judge(
         request, gate, facts, drawn_users(events.user_ids, request.attackers), min(options.budget, len(tried))
     )
-    data = Data.of(events.report, request.source, options.coordinates)
+    data = Data.of(events.report, request.source, options.coordinates, options.columns)
     return _Search(material, judge, options, tried, data, begun).result()
+
+
+def _coordinates_settled(request: Request, options: Options) -> tuple[Request, Options]:
+    """Coordinates make the items where cells are asked for; else they are there for map cells to be tried.
+
+    Where items are cells already, other ones are tried only if they are named: they could be finer.
+    """
+    if request.source.cells is None:
+        return replace(request, source=replace(request.source, lat=None, lon=None)), options
+    return request, options if options.wants_grid else replace(options, lat=None, lon=None)
 
 
 @dataclass(frozen=True, slots=True)
