@@ -104,7 +104,8 @@ def test_the_search_finds_what_all_nodes_have(scale: Scale, seed: int) -> None:
     }
     lattice = built(table, steps, scale)
     found = cheapest(lattice, limit)
-    assert found.nodes == len(costs) and found.counted <= found.nodes
+    assert found.nodes == len(costs)
+    assert found.counted <= found.nodes
     meeting = [cost for cost in costs.values() if cost is not None]
     if not meeting:
         assert found.best is None
@@ -118,6 +119,7 @@ def test_the_search_finds_what_all_nodes_have(scale: Scale, seed: int) -> None:
         assert node.meets == (cost is not None), levels
         if cost is not None:
             assert node.cost == pytest.approx(cost, abs=1e-9)
+            assert np.count_nonzero(~fresh.kept_rows(levels, limit)) == node.left_out
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -145,7 +147,8 @@ def test_few_nodes_are_counted_of_many() -> None:
     levels = [np.arange(16) >> shift for shift in range(5)]
     ladders = [Ladder(tuple(levels), np.bincount(column, minlength=16)) for column in columns]
     found = cheapest(Lattice(columns, ladders, "information"), Limit(10, 1.0, 30))
-    assert found.best is not None and found.nodes == 3125
+    assert found.best is not None
+    assert found.nodes == 3125
     assert found.counted < found.nodes / 4
 
 

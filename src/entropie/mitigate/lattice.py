@@ -210,6 +210,16 @@ class Lattice:
             base = float(self.base[levels])
         return Node(levels, meets, left_out, sizes.size, int(sizes.min(initial=self.people)), base, base + extra)
 
+    def kept_rows(self, levels: Levels, limit: Limit) -> NDArray[np.bool_]:
+        """Which people stay at a node, counted from the rows."""
+        group = np.zeros(self.people, np.int64)
+        for column, begin in enumerate(self._offsets(levels).tolist()):
+            codes = self._steps[begin + self._codes[:, column]].astype(np.int64)
+            group = np.unique(group * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+        firsts = np.unique(group, return_index=True)[1]
+        found = Groups(firsts, np.bincount(group))
+        return np.asarray(kept_groups(found.counts, limit, self._extra_of(found, levels))[group])
+
     def _extra_of(self, groups: Groups, levels: Levels) -> NDArray[np.float64]:
         """What leaving out one person of each group adds to the cost."""
         if self._extras is None:
