@@ -24,6 +24,7 @@ DOORS = {
     "assessment.assess_spark",
     "mechanisms.calibrate.calibrate",
     "mitigate.protect.protect",
+    "release.generalise.generalise",
     "release.sweep.sweep",
 }
 """Public functions that take options one by one, by their names."""

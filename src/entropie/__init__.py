@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
     from entropie.release.apply import Manifest, apply
+    from entropie.release.generalise import generalise
     from entropie.release.result import Sweep
     from entropie.release.sweep import sweep
+    from entropie.release.table_file import TableManifest
+    from entropie.release.table_plan import Generalisation
     from entropie.suite.check import check
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
@@ -61,6 +64,7 @@ _HOMES = {
     "EntropieError": "entropie.errors",
     "Erasure": "entropie.mechanisms.erasure",
     "Estimates": "entropie.estimation.estimates",
+    "Generalisation": "entropie.release.table_plan",
     "Goal": "entropie.mechanisms.goal",
     "Guarantee": "entropie.theory.guarantee",
     "HadamardResponse": "entropie.mechanisms.hadamard",
@@ -89,6 +93,7 @@ _HOMES = {
     "StoreAttack": "entropie.attack.store",
     "SubsetSelection": "entropie.mechanisms.subset_selection",
     "Sweep": "entropie.release.result",
+    "TableManifest": "entropie.release.table_file",
     "UnaryEncoding": "entropie.mechanisms.unary_encoding",
     "Unreachable": "entropie.errors",
     "accuracy": "entropie.estimation.estimates",
@@ -102,6 +107,7 @@ _HOMES = {
     "compare": "entropie.assessment",
     "design": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
+    "generalise": "entropie.release.generalise",
     "parameters_id": "entropie.mechanisms.parameters",
     "protect": "entropie.mitigate.protect",
     "report": "entropie.assessment",
@@ -123,6 +129,7 @@ __all__ = [
     "EntropieError",
     "Erasure",
     "Estimates",
+    "Generalisation",
     "Goal",
     "Guarantee",
     "HadamardResponse",
@@ -151,6 +158,7 @@ __all__ = [
     "StoreAttack",
     "SubsetSelection",
     "Sweep",
+    "TableManifest",
     "UnaryEncoding",
     "Unreachable",
     "__version__",
@@ -165,6 +173,7 @@ __all__ = [
     "compare",
     "design",
     "from_document",
+    "generalise",
     "parameters_id",
     "protect",
     "report",

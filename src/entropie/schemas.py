@@ -31,6 +31,11 @@ _DOCUMENTS = {
     "comparison": ("printed by `compare --json`", "gate.comparison", "Comparison"),
     "doctor": ("printed by `doctor --json`", "collector.examine", "Examination"),
     "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
+    "generalisation": (
+        "generalisation.json, also printed by `generalise --json`",
+        "release.table_plan",
+        "Generalisation",
+    ),
     "guarantee": ("printed by `guarantee --json`", "theory.guarantee", "Guarantee"),
     "ledger": ("made by `Ledger.to_document`, kept by a client", "document.ledger", "LedgerDocument"),
     "manifest": ("OUT.manifest.json, also printed by `apply --json`", "release.apply", "Manifest"),
@@ -43,6 +48,12 @@ _DOCUMENTS = {
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
     "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),
     "sweep": ("sweep.json, also printed by `sweep --json`", "release.result", "Sweep"),
+    "table-manifest": (
+        "OUT.manifest.json of a table with one row per person",
+        "release.table_file",
+        "TableManifest",
+    ),
+    "table-release": ("plan.json, what `generalise` found and `apply` does", "release.table_plan", "TablePlan"),
 }
 """What each is, and the module and the types that it comes from."""
 

@@ -23,6 +23,7 @@ from entropie.words import plural
 
 if TYPE_CHECKING:
     from entropie.release.apply import Manifest
+    from entropie.release.table_file import TableManifest
 
 
 @click.command(cls=Command)
@@ -40,14 +41,14 @@ def apply(
     memory: int | None,
 ) -> None:  # fmt: skip
     """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
+    PLAN is the plan.json that `sweep --out DIR` writes, or `generalise --out DIR` for a table with one row per person,
+    of which no ids are written. People become random pseudonyms, and no key is kept unless asked for; rows lose their
+    order; other columns are not written. Data other than those planned for are refused. Those of a database are read
+    as the plan says, without EVENTS; a URL with a password goes to --source.
 
-    PLAN is the plan.json that `sweep --out DIR` writes. People become random pseudonyms, and no key is kept unless
-    asked for; rows lose their order; other columns are not written. Events other than those swept are refused. Those of
-    a database are read as the plan says, without EVENTS; a URL with a password goes to --source.
-
-    \b
-    entropie apply out/plan.json checkins.parquet --out safer.parquet
-    entropie apply out/plan.json --source postgresql://host/db --out safer.parquet
+        \b
+        entropie apply out/plan.json checkins.parquet --out safer.parquet
+        entropie apply out/plan.json --source postgresql://host/db --out safer.parquet
     """
     from entropie.release.apply import apply as applied
 
@@ -59,9 +60,13 @@ def apply(
         output.show(applied_text(made, out, keep_key))
 
 
-def applied_text(made: Manifest, out: Path, key: Path | None) -> str:
+def applied_text(made: Manifest | TableManifest, out: Path, key: Path | None) -> str:
     """What was written, what was done, and what to do with it."""
     from entropie.release.apply import manifest_path
+    from entropie.release.table_file import TableManifest
+
+    if isinstance(made, TableManifest):
+        return _table_text(made, out)
 
     counted = f"{plural(made.events, 'event')} of {plural(made.people, 'person', 'people')}"
     under = "" if made.pseudonyms == made.people else f" under {plural(made.pseudonyms, 'pseudonym')}"
@@ -75,4 +80,20 @@ def applied_text(made: Manifest, out: Path, key: Path | None) -> str:
     )
     lines.append(f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)")
     lines.append(f"Confirm:  entropie assess {output.name(out)} --profile ...")
+    return "\n".join(lines)
+
+
+def _table_text(made: TableManifest, out: Path) -> str:
+    from entropie.release.apply import manifest_path
+
+    people = plural(made.state.people, "person", "people")
+    known = ",".join(level.column for level in made.levels if level.method != "drop")
+    lines = [
+        f"{output.name(out)}: {people}, made from {plural(made.input_people, 'person', 'people')}",
+        *(f"  {output.name(step)}" for step in made.done),
+        "No ids were written; rows stand in random order.",
+        f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)",
+    ]
+    if known:
+        lines.append(f"Confirm:  entropie attributes {output.name(out)} --columns {output.name(known)}")
     return "\n".join(lines)

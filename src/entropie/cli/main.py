@@ -20,6 +20,7 @@ from entropie.cli.check import check
 from entropie.cli.collect import collect, doctor, serve
 from entropie.cli.compare import compare
 from entropie.cli.estimate import estimate
+from entropie.cli.generalise import generalise
 from entropie.cli.guarantee import guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
@@ -49,7 +50,8 @@ _COMMANDS: dict[str, dict[click.Command, str]] = {
     },
     "Lower it": {
         sweep: "the cheapest combination of mitigations that meets a limit",
-        apply: "write the safer file that a sweep found",
+        generalise: "the same for a table with one row per person",
+        apply: "write the safer file that either found",
         guarantee: "what a mechanism guarantees",
         calibrate: "the setting that guarantees what is wanted",
         obfuscate: "send a column through a mechanism",

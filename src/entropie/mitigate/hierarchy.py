@@ -13,6 +13,17 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.words import plural
 
 
+def rows_of(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a file that are not empty, and their numbers."""
+    name = f"Hierarchy {path}"
+    try:
+        text = read_bytes(path, name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not a text file in UTF-8.") from None
+    rows = csv.reader(text.splitlines(), delimiter=";")
+    return [(number, row) for number, row in enumerate(rows, start=1) if row]
+
+
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
     """What stands for each item at one level; level 1 is the first after the item itself."""
@@ -36,14 +47,8 @@ class Hierarchy:
         """Read one level of a file."""
         path, level = cls.parse(setting)
         name = f"Hierarchy {path}"
-        try:
-            text = read_bytes(path, name).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise InvalidInput(f"{name} is not a text file in UTF-8.") from None
         found: dict[str, str] = {}
-        for number, row in enumerate(csv.reader(text.splitlines(), delimiter=";"), start=1):
-            if not row:
-                continue
+        for number, row in rows_of(path):
             if len(row) <= level:
                 have = plural(max(0, len(row) - 1), "level")
                 raise InvalidInput(f"{name} has {have} in row {number}, level {level} was asked for; name another.")

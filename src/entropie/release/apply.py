@@ -8,7 +8,6 @@ the rows become numbers within the group; other columns are not written.
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,18 +25,19 @@ from entropie.data.events import IngestReport
 from entropie.data.shuffle import random_order
 from entropie.data.traces import Traces
 from entropie.document.base import Count, Part, Sha256, json_text
-from entropie.errors import InvalidInput, interruptible
+from entropie.errors import InvalidInput, InvalidParameter, interruptible, option
 from entropie.mechanisms.randomness import Source as Chance
 from entropie.mechanisms.randomness import SystemSource
 from entropie.mitigate.draft import Draft, Material
 from entropie.progress import Progress, silent, under
 from entropie.release.plan import MitigationStep, ReleasePlan, read_plan
+from entropie.release.table_file import TableManifest, sha256_of, write_table
+from entropie.release.table_plan import TablePlan
 from entropie.request import Run, Source
 
 ORDER = "order"
 """The column that numbers a pseudonym's rows, where the events had no column for their order."""
 _BATCH_ROWS = 1 << 17
-_CHUNK = 1 << 20
 
 
 class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1"):
@@ -76,7 +76,7 @@ def manifest_path(out: Path) -> Path:
 
 @interruptible
 def apply(
-    plan: ReleasePlan | str | os.PathLike[str],
+    plan: ReleasePlan | TablePlan | str | os.PathLike[str],
     events: object,
     out: str | os.PathLike[str],
     *,
@@ -84,11 +84,11 @@ def apply(
     keep_key: str | os.PathLike[str] | None = None,
     memory: int | str | None = None,
     progress: Progress = silent,
-) -> Manifest:
+) -> Manifest | TableManifest:
     """Write the safer file that a plan describes (.csv or .parquet), and OUT.manifest.json beside it.
 
-    The plan is what `sweep` found, or the file it wrote; other events than those swept are refused. Events of a
-    database are None here: the plan names it, and `source` its URL where that needs a password. With `keep_key` the
+    The plan is what `sweep` or `generalise` found, or the file it wrote; other data than theirs are refused. Events of
+    a database are None here: the plan names it, and `source` its URL where that needs a password. With `keep_key` the
     person behind each pseudonym is written to a file of its own; without it nobody can tell any more.
     """
     from entropie.kinds import converted
@@ -96,13 +96,18 @@ def apply(
     held = None if memory is None else converted("memory", "bytes", memory)
     target, key = Path(out), None if keep_key is None else Path(keep_key)
     read = Path(events) if isinstance(events, str | os.PathLike) else None
-    found = None if isinstance(plan, ReleasePlan) else Path(plan)
+    found = None if isinstance(plan, ReleasePlan | TablePlan) else Path(plan)
     outputs = [target, key, manifest_path(target)]
     refuse_overwriting([read, found], outputs)
     for path in outputs:
         if path is not None:
             check_file(path)
-    chosen = plan if isinstance(plan, ReleasePlan) else read_plan(plan)
+    chosen = plan if isinstance(plan, ReleasePlan | TablePlan) else read_plan(plan)
+    if isinstance(chosen, TablePlan):
+        if key is not None:
+            raise InvalidParameter(f"A table is released without ids, there is no key; leave out {option('keep_key')}.")
+        refuse_overwriting([None if one.file is None else Path(one.file) for one in chosen.columns], outputs)
+        return write_table(chosen, events, target, manifest_path(target), held, progress)
     refuse_overwriting([part.file for part in chosen.combination.parts], outputs)
     return _applied(chosen, chosen.data.reading(events, source), target, key, Run(memory=held, progress=progress))
 
@@ -137,7 +142,7 @@ def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run
         input_people=report.users,
         input_items=report.items,
         output=out.name,
-        output_sha256=_sha256(out),
+        output_sha256=sha256_of(out),
         events=released.events,
         people=int(np.unique(owners).size),
         pseudonyms=released.users,
@@ -208,11 +213,3 @@ def _write_key(writing: TableWriter, pseudonyms: NDArray[np.uint64], people: pa.
     with writing as writer:
         ids = [f"{word:016x}" for word in pseudonyms[order].tolist()]
         writer.write({"pseudonym": pa.array(ids), "person": people.take(pa.array(order))})
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -13,6 +13,8 @@ from entropie.document.base import Count, Part, Sha256, converted, parsed, read_
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter, option, without_password
 from entropie.mitigate.mitigation import KINDS, Combination, Mitigation
+from entropie.release.table_plan import TAG as TABLE_TAG
+from entropie.release.table_plan import TablePlan
 from entropie.request import Source
 
 FILE = "plan.json"
@@ -148,12 +150,14 @@ class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
         return list(dict.fromkeys([*self.data.further, *named, *(self.data.coordinates or ())]))
 
 
-def read_plan(path: str | os.PathLike[str]) -> ReleasePlan:
-    """The plan in a file."""
+def read_plan(path: str | os.PathLike[str]) -> ReleasePlan | TablePlan:
+    """The plan in a file, for events or for a table with one row per person."""
     name = f"Plan {path}"
     remedy = f"`entropie sweep --out DIR` writes DIR/{FILE} where a combination meets the limit"
     values = parsed(read_bytes(path, name), name, remedy)
     found = values.get("schema") if isinstance(values, dict) else None
+    if found == TABLE_TAG:
+        return converted(values, TablePlan, name, "`entropie generalise --out DIR` writes it")
     if found != _TAG:
         raise InvalidInput(f"{name} must have the schema {_TAG}, got {found!r} instead; {remedy}.")
     plan = converted(values, ReleasePlan, name, remedy)
