@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from entropie import document as documents
 from entropie.atomic import claimed, write_together
 from entropie.data.prepare import Prepared, prepare
-from entropie.errors import EntropieError, InvalidParameter, interruptible, option
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
 from entropie.progress import Progress, silent
-from entropie.request import POINTS, REPLICATES, People, Request, check_named
+from entropie.request import POINTS, REPLICATES, People, Request
 
 if TYPE_CHECKING:
     from entropie.gate.comparison import Comparison
@@ -239,6 +239,12 @@ def checked(request: Request) -> tuple[Gate, _Further]:
     """What the risk is judged against and what is asked for beside it: all that is refused before a row is read."""
     check_matchers(request.attackers.matchers)
     return Gate.of(request.verdict), _Further.of(request)
+
+
+def check_named(events: object, source: str | None) -> None:
+    """Refuse a command that names nothing to read."""
+    if source is None and (not events or "\0" in str(events)):
+        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
 
 
 def check_events(request: Request) -> None:

@@ -394,12 +394,6 @@ _FREE = {
 """Options that change no number judged: they may be given beside a pinned verdict."""
 
 
-def check_named(events: Any, source: str | None) -> None:
-    """Refuse a command that names nothing to read."""
-    if source is None and (not events or "\0" in str(events)):
-        raise InvalidInput("No events are named; give a file, a folder, a pattern, - (standard input) or --source URL.")
-
-
 def read_job(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The tables of a job file."""
     return read_toml(Path(path), "Configuration", "`--print-config` writes one")

@@ -96,7 +96,7 @@ def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
 
 def test_every_kind_has_an_option():
     options = [p.opts[0] for p in sweep_command.params if getattr(p, "group", "") == "Mitigation"]
-    own = ["--lat", "--lon", "--only", "--cost"]
+    own = ["--only", "--cost"]
     assert options == [*(f"--{kind.replace('_', '-')}" for kind in KINDS), *own]
 
 
@@ -202,7 +202,7 @@ def test_bad_requests_to_apply_get_one_sentence(entropie, visits, tmp_path, argu
     ("arguments", "said"),
     [
         (["nothing.csv", *JUDGED], "nothing.csv"),
-        (["", *JUDGED], "The name of the events is empty"),
+        (["", *JUDGED], "No events are named"),
         (
             ["visits.csv", *COLUMNS],
             "A sweep looks for what meets a limit: name it with --profile, such as ema, or with",

@@ -48,7 +48,7 @@ def apply(
 
         \b
         entropie apply out/plan.json checkins.parquet --out safer.parquet
-        entropie apply out/plan.json --source postgresql://host/db --out safer.parquet
+        entropie apply out/plan.json --source postgresql://host/db --out safe.csv
     """
     from entropie.release.apply import apply as applied
 

@@ -86,7 +86,7 @@ def generalise(
     released, unless --keep names them. Exit code: 0 the limit can be met, 1 it cannot.
 
     \b
-    entropie generalise people.csv --columns age,sex,postcode --k 10 --suppress 1% --out out
+    entropie generalise people.csv --columns age,sex,postcode --k 10 --out out
     entropie apply out/plan.json people.csv --out safer.csv
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting

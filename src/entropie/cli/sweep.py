@@ -29,7 +29,7 @@ from entropie.cli.options import (
     verbose_option,
 )
 from entropie.mitigate.mitigation import KINDS, Mitigation, Values
-from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule, check_named
+from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule
 from entropie.words import count, interval, percent, plural
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def sweep(
     entropie sweep checkins.parquet --profile ema --only --top 50,500
     entropie sweep --source postgresql://host/db --table visits --profile ema
     """
+    from entropie.assessment import check_named
     from entropie.atomic import check_file, claimed, refuse_overwriting
     from entropie.cli.verdicts import Verdicts
     from entropie.errors import InvalidInput

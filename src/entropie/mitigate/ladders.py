@@ -152,7 +152,7 @@ def read_people(
     keep: Sequence[str] = (),
     id_column: str | None = None,
     bins: Mapping[str, BinRule] | None = None,
-    memory: int | None = None,
+    room: int | None = None,
 ) -> PeopleTable:
     """Read the columns and what their values are; a row that cannot be read is refused, for it cannot be released."""
     for name in keep:
@@ -162,7 +162,7 @@ def read_people(
                 "people or is named twice; leave it out."
             )
     held = pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
-    read = read_attributes(held, columns, id_column=id_column, bins=bins, memory=memory)
+    read = read_attributes(held, columns, id_column=id_column, bins=bins, memory=room)
     wanted = [*columns, *keep]
     texts = pa.Table.from_batches([batch for batch, _ in read_columns(held, wanted, texts=wanted)])
     if texts.num_rows != read.people:

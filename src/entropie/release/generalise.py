@@ -120,7 +120,7 @@ def generalise(
     wanted.limit(2)  # refuses what breaks a rule before anything is read
     progress("reading", 0.0)
     read = read_people(
-        table, chosen.columns, keep=chosen.keep, id_column=chosen.id_column, bins=chosen.bins, memory=memory
+        table, chosen.columns, keep=chosen.keep, id_column=chosen.id_column, bins=chosen.bins, room=memory
     )
     return generalised(read, chosen, wanted.limit(read.people), progress)
 

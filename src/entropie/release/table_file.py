@@ -63,7 +63,7 @@ def write_table(
         raise InvalidInput("Every column is dropped under this plan: nothing is left to release.")
     progress("reading", 0.0)
     names = [one.column for one in plan.columns]
-    read = read_people(source, names, keep=plan.keep, id_column=plan.id_column, memory=memory)
+    read = read_people(source, names, keep=plan.keep, id_column=plan.id_column, room=memory)
     _check(plan, read)
     progress("applying", 0.0)
     kept = _kept(plan, read)
