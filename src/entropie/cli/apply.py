@@ -48,7 +48,7 @@ def apply(
 
         \b
         entropie apply out/plan.json checkins.parquet --out safer.parquet
-        entropie apply out/plan.json --source postgresql://host/db --out safe.csv
+        entropie apply out/plan.json --source postgresql://host/db --out a.csv
     """
     from entropie.release.apply import apply as applied
 

@@ -49,7 +49,7 @@ _COSTS = {
 @option("--hierarchy", multiple=True, metavar="C=FILE", group="Mitigation",
         help="Groups of a column's values, `;` between levels.")  # fmt: skip
 @option("--bins", multiple=True, metavar="C=N", group="Mitigation",
-        help="Narrowest bands: age=10 (at most), age=width:5 or age=exact.")  # fmt: skip
+        help="Narrowest bands: age=10, age=width:5 or age=exact.")  # fmt: skip
 @option("--prefix", multiple=True, metavar="C", group="Mitigation", help="Column of codes to cut characters from.")
 @option("--cost", metavar="SCALE", group="Mitigation", default="information",
         help="information, loss or discernibility.")  # fmt: skip
