@@ -67,7 +67,7 @@ def model(body: bytes, seen: set[bytes], cells: dict[int, int]) -> dict[str, int
 
 def test_any_bytes(service, path):
     link = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
-    reader = SqliteStore(path, reading=True)
+    reader = SqliteStore(path, "reading")
     seen: set[bytes] = set()
     cells: dict[int, int] = {}
 

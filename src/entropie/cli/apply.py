@@ -41,14 +41,15 @@ def apply(
     memory: int | None,
 ) -> None:  # fmt: skip
     """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
+
     PLAN is the plan.json that `sweep --out DIR` writes, or `generalise --out DIR` for a table with one row per person,
     of which no ids are written. People become random pseudonyms, and no key is kept unless asked for; rows lose their
     order; other columns are not written. Data other than those planned for are refused. Those of a database are read
     as the plan says, without EVENTS; a URL with a password goes to --source.
 
-        \b
-        entropie apply out/plan.json checkins.parquet --out safer.parquet
-        entropie apply out/plan.json --source postgresql://host/db --out a.csv
+    \b
+    entropie apply out/plan.json checkins.parquet --out safer.parquet
+    entropie apply out/plan.json --source postgresql://host/db --out safer.csv
     """
     from entropie.release.apply import apply as applied
 
