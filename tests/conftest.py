@@ -14,6 +14,7 @@ import gc
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ hypothesis.settings.register_profile(
 )
 PROFILE = os.environ.get("TESTS", "ci")
 hypothesis.settings.load_profile(PROFILE)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and all they start, ignore it
 
 
 @pytest.fixture(scope="session", autouse=True)
