@@ -186,7 +186,7 @@ def test_nan_times_count_as_dirty() -> None:
         {"user": [1] * 100, "item": [2] * 100, "time": [float("nan")] * 2 + [1.5e9 + n for n in range(98)]}
     )
     assert (
-        "2 of 100 rows of the table (2.00%) cannot be used (NaN time: 2, first in row 1, column `time`, expected a number)"
+        "2 of 100 rows of the table (2\N{NO-BREAK SPACE}%) cannot be used (NaN time: 2, first in row 1, column `time`, expected a number)"
         in message(table)
     )
     report = read(table, max_dirty_share=0.02).report
@@ -305,8 +305,8 @@ def test_utf16(write: Callable[..., Path]) -> None:
 def test_not_utf8(write: Callable[..., Path]) -> None:
     path = write("user,item\nAnaïs,café\nBob,pub\n".encode("latin-1"))
     assert message(path) == (
-        f"1 of 2 rows of {path} (50.00%) cannot be used (not UTF-8: 1, first in line 2, column `user` or `item`, "
-        "expected UTF-8), more than the limit of 1.00%; convert it to "
+        f"1 of 2 rows of {path} (50\N{NO-BREAK SPACE}%) cannot be used (not UTF-8: 1, first in line 2, column `user` or `item`, "
+        "expected UTF-8), more than the limit of 1\N{NO-BREAK SPACE}%; convert it to "
         "UTF-8 (from Latin-1: `iconv -f latin1 -t utf-8 in > out`), or raise `max_dirty_share=`."
     )
     assert read(path, max_dirty_share=0.5).user_ids.to_pylist() == ["Bob"]

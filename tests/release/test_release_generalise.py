@@ -180,10 +180,22 @@ def test_bad_options(folder: Path) -> None:
         ({"suppress": 0.9}, "`suppress`"),
         ({"cost": "money"}, "information, loss"),
         ({"keep": ["age"]}, "already among"),
+        ({"keep": ["secret"]}, "everybody has a value of their own"),
         ({"hierarchies": {"illness": "job.csv"}}, "not among"),
     ]:
         with pytest.raises(InvalidParameter, match=sentence):
             found(**changed)
+
+
+def test_a_kept_column_that_tells_people_apart_is_said() -> None:
+    """Counted by hand: 3 of 60 people have a wage of their own, and one has none."""
+    wages = [*(f"{n // 2}" for n in range(56)), "a", "b", "c", None]
+    table = pa.table({"age": [30 + n % 2 for n in range(60)], "wage": wages})
+    result = entropie.generalise(table, columns=["age"], k=5, keep=["wage"])
+    assert [(one.column, one.alone) for one in result.kept] == [("wage", 3)]
+    assert "`wage` is released as it is, and 3 people have a value of their own" in result.sentences[-1]
+    alike = pa.table({"age": [30 + n % 2 for n in range(60)], "wage": ["x", "y"] * 30})
+    assert "wage" not in " ".join(entropie.generalise(alike, columns=["age"], k=5, keep=["wage"]).sentences)
 
 
 def test_a_limit_that_nothing_meets(folder: Path) -> None:

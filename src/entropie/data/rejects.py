@@ -9,6 +9,7 @@ from pathlib import Path
 
 from entropie.data.budget import Budget
 from entropie.errors import InvalidInput, option
+from entropie.words import percent
 
 NOT_UTF8 = "not UTF-8"  # the one reason with a remedy of its own
 
@@ -117,8 +118,8 @@ class Rejects:
         dirty = self.dirty.total()
         if rows and dirty > limit * rows:
             raise InvalidInput(
-                f"{dirty:,} of {rows:,} rows of {self.name} ({dirty / rows:.2%}) cannot be used "
-                f"({self.summary()}), more than the limit of {limit:.2%}; "
+                f"{dirty:,} of {rows:,} rows of {self.name} ({percent(dirty / rows, beside=limit)}) cannot be used "
+                f"({self.summary()}), more than the limit of {percent(limit)}; "
                 f"{self._remedy()}, or raise {option('max_dirty_share')}."
             )
 

@@ -41,7 +41,7 @@ def read_text(
                 where = f"{Place(first, 'line').of(0)}, expected a quote closed in its line"
                 rejects.add_dirty(SWALLOWED, lines, where)
             for reason, row, text in parsed.refused:
-                where = f"{parsed.place.of(row)}, expected {'{...}' if dialect.json else len(dialect.columns)}"
+                where = f"{parsed.place.of(row)}, expected {'plain values' if dialect.json else len(dialect.columns)}"
                 rejects.add_dirty(reason, 1, where + shown(f" ({text!r})"))
             exact = parsed.place.exact and not parsed.refused
             rejects.accept(parsed.batch.num_rows, replace(parsed.place, exact=exact), file.path)

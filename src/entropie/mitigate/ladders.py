@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from entropie.data.columns import read_columns
@@ -174,7 +175,20 @@ def read_people(
         if column.missing:
             values[-1] = None  # the missing are numbered last
         people.append(Person(column, values))
-    return PeopleTable(read.name, read.sha256, read.people, tuple(people), {name: texts.column(name) for name in keep})
+    kept = {name: texts.column(name) for name in keep}
+    for name, values in kept.items():
+        if read.people > 1 and alone_in(values) == read.people:
+            raise InvalidParameter(
+                f"{option('keep')} names column `{name}`, in which everybody has a value of their own: "
+                f"released as it is, it identifies them. Leave it out, or name it in {option('columns')}."
+            )
+    return PeopleTable(read.name, read.sha256, read.people, tuple(people), kept)
+
+
+def alone_in(values: pa.ChunkedArray) -> int:
+    """People whose value nobody else has; a missing one tells nobody apart."""
+    counts = pc.value_counts(values.drop_null().combine_chunks()).field("counts")
+    return int(pc.sum(pc.equal(counts, 1)).as_py() or 0)
 
 
 def levels_of(person: Person, hierarchy: Path | None, rule: BinRule | None, prefix: bool) -> tuple[ColumnLevel, ...]:

@@ -19,10 +19,10 @@ from entropie._version import __version__
 from entropie.errors import InvalidParameter, interruptible, option
 from entropie.mitigate.attribute_risk import Made, TableInput
 from entropie.mitigate.attribute_table import BinRule, rule_from
-from entropie.mitigate.ladders import PeopleTable, levels_of, read_people
+from entropie.mitigate.ladders import PeopleTable, alone_in, levels_of, read_people
 from entropie.mitigate.lattice import SCALES, Lattice, Node, cheapest
 from entropie.progress import Progress, silent
-from entropie.release.table_plan import CostScale, Generalisation, TableLimit, TablePlan, TableState
+from entropie.release.table_plan import CostScale, Generalisation, KeptColumn, TableLimit, TablePlan, TableState
 from entropie.theory import checks
 
 MOST_NODES = 6_000_000
@@ -163,6 +163,7 @@ def generalised(read: PeopleTable, options: TableOptions, limit: TableLimit, pro
         left_out=0 if found.best is None else found.best.left_out,
         cost=None if found.best is None else min(1.0, found.best.cost),
         columns=chosen,
+        kept=tuple(KeptColumn(name, alone_in(values)) for name, values in read.kept.items()),
         nodes=found.nodes,
         counted=found.counted,
         sentences=(),

@@ -64,6 +64,13 @@ class TableState(Part, frozen=True):
         return cls(people, groups, smallest, groups / people, 1.0 / smallest)
 
 
+class KeptColumn(Part, frozen=True):
+    """A column that is released as it is, and how many people have a value in it that nobody else has."""
+
+    column: str
+    alone: Count
+
+
 class TablePlan(Part, frozen=True, tag_field="schema", tag=TAG):
     """What to release of which table, and what is expected of it.
 
@@ -87,6 +94,7 @@ class Generalisation(Part, frozen=True, tag_field="schema", tag="entropie.genera
     """The cheapest generalisation of a table that meets a limit, or that there is none.
 
     cost      share lost on the scale chosen
+    kept      other columns, released as they are: whoever knows somebody's value may find them by it
     nodes     combinations of levels; the best of all of them was found by counting some
     """
 
@@ -99,6 +107,7 @@ class Generalisation(Part, frozen=True, tag_field="schema", tag="entropie.genera
     left_out: Count
     cost: Share | None
     columns: tuple[ColumnLevel, ...]
+    kept: tuple[KeptColumn, ...]
     nodes: Count
     counted: Count
     sentences: tuple[str, ...]
@@ -133,7 +142,14 @@ class Generalisation(Part, frozen=True, tag_field="schema", tag="entropie.genera
             f"of {percent(before.average_risk)}; the smallest group has {smallest} "
             f"instead of {count(before.smallest_group)}. Cost: {percent(self.cost)} ({self.scale})."
         )
-        return first, second
+        people = self.as_it_is.people
+        telling = [
+            f"`{one.column}` is released as it is, and {plural(one.alone, 'person has', 'people have')} a value of "
+            f"their own in it ({percent(one.alone / people)}): whoever knows it re-identifies them."
+            for one in self.kept
+            if one.alone
+        ]
+        return first, second, *telling
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write generalisation.json and plan.json into a folder; return the path of the first."""
