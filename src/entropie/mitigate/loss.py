@@ -85,8 +85,14 @@ def _information(draft: Draft) -> float:
 
 
 def _links_lost(draft: Draft) -> float:
-    """Share of neighbouring events of a person of which the release does not say that one follows the other."""
+    """Share of neighbouring events of a person of which the data say that one follows the other, and a release not.
+
+    Which of two events at one time came first is not said by the data either.
+    """
+    before = draft.material.traces
     same = np.diff(draft.material.people) == 0
+    if before.times is not None:
+        same &= (np.diff(before.times) > 0) | (np.diff(before.items) == 0)
     if not same.any():
         return 0.0
     linked = draft.kept[1:] & draft.kept[:-1] & (np.diff(draft.pieces) == 0)
@@ -147,14 +153,19 @@ def _hour_of_week(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _flows(draft: Draft) -> float:
-    items, people = draft.material.traces.items.astype(np.int64), draft.material.people
-    size = draft.material.traces.domain_size
+    """Events at one time have no order of their own: they are taken by item, and labels by the first of their items."""
+    before, people = draft.material.traces, draft.material.people
+    items, size = before.items.astype(np.int64), before.domain_size
+    firsts = np.full(len(draft.names), size, np.int64)
+    np.minimum.at(firsts, draft.labels, items)
+    order = draft.in_order(firsts[draft.labels], draft.pieces)
+    if before.times is not None:
+        items = items[np.lexsort((items, before.times, people))]
     same = np.diff(people) == 0
     flows, events = np.unique((items[:-1] * size + items[1:])[same], return_counts=True)
     if not flows.size:
         return 0.0
     label, stands_for = _label_of(draft)
-    order = draft.in_order(draft.labels, draft.pieces)
     order = order[draft.kept[order]]
     linked = np.diff(draft.pieces[order]) == 0
     labels = draft.labels[order]
