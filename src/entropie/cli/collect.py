@@ -199,6 +199,8 @@ def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> No
         help="Its port; 0 takes a free one. [8080]")  # fmt: skip
 @option("--admin-port", type=int, default=8081, metavar="PORT", group="Running",
         help="Port of the admin listener, on loopback. [8081]")  # fmt: skip
+@option("--mark", type=FILE, metavar="FILE", group="Running",
+        help="With PostgreSQL: keep here how far the store has come, so that an older copy is noticed.")  # fmt: skip
 @option("--webhook", metavar="URL", group="Running", help="Send alerts there, signed with a secret.")
 @option("--new-token", is_flag=True, group="Running", help="Replace the admin token.")
 def serve(
@@ -207,6 +209,7 @@ def serve(
     host: str,
     port: int,
     admin_port: int,
+    mark: Path | None,
     webhook: str | None,
     new_token: bool,
 ) -> None:
@@ -228,14 +231,15 @@ def serve(
         raise InvalidInput("The service needs the extra `collector`; run: pip install 'entropie[collector]'") from None
     documents = tuple(read_bytes(path, f"The collection document {path}") for path in collections)
     told = None if webhook is None else Webhook(webhook, os.environ.get(_SECRET, "").encode())
-    serve(Served(store, host, port, admin_port, documents, new_token, told), output.show, output.complain)
+    serve(Served(store, host, port, admin_port, documents, new_token, told, mark), output.show, output.complain)
 
 
 @click.command(cls=Command)
 @click.argument("store")
+@option("--mark", type=FILE, metavar="FILE", group="Input", help="The mark that a service keeps, with PostgreSQL.")
 @quiet_option
 @json_option
-def doctor(store: str, quiet: bool, as_json: bool) -> int:
+def doctor(store: str, mark: Path | None, quiet: bool, as_json: bool) -> int:
     """Check what a service keeps: nothing damaged, nothing rolled back, every report counted once.
 
     Exit code 1 where something is wrong. The service may be running.
@@ -245,7 +249,7 @@ def doctor(store: str, quiet: bool, as_json: bool) -> int:
     """
     from entropie.collector.examine import examined
 
-    found = examined(store)
+    found = examined(store, mark)
     if as_json:
         output.print_json(found.to_json())
     elif not quiet:
