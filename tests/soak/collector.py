@@ -97,7 +97,7 @@ class Watched:
 
 def singles(folder: Path, seconds: float) -> list[Row]:
     with running(folder / "store", "--collection", written(DRINKS, folder)) as service:
-        warm = loaded(service.port, DRINKS, links=64, seconds=min(5.0, seconds))
+        warm = loaded(service.port, DRINKS, links=64, records=100, seconds=seconds, most=12_000)  # fills its caches
         with Watched(service) as watched:
             found = loaded(service.port, DRINKS, links=64, seconds=seconds)
         counted = total(service, DRINKS)
