@@ -44,6 +44,7 @@ _DOCUMENTS = {
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
+    "records": ("printed by `collect reports --json`", "document.printed", "ReportsTaken"),
     "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
     "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),

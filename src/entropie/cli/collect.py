@@ -190,6 +190,46 @@ def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> No
         output.show(f"{output.table(('collection', 'reports'), rows)}\n\nStore: {output.name(out)}")
 
 
+@collect.command(cls=Command)
+@click.argument("records", nargs=-1, required=True, type=FILE)
+@option("--collection", type=FILE, required=True, metavar="FILE", group="Input", help="The collection document.")
+@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv or .parquet).")
+@public_option
+@quiet_option
+@json_option
+def reports(records: tuple[Path, ...], collection: Path, out: Path, quiet: bool, as_json: bool) -> None:
+    """Turn records that were written to files into files of reports for `estimate`, on one machine or with Spark.
+
+    RECORDS are bodies as devices send them, one after the other. Each random number counts once, over all files named.
+    The parameters are written beside the reports, as OUT.parameters.json.
+
+    \b
+    entropie collect reports bodies/*.bin --collection drinks.json --out reports.parquet
+    entropie estimate reports.parquet
+    """
+    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.collector.bodies import taken
+    from entropie.collector.document import read
+    from entropie.data.columns import TableWriter
+    from entropie.document.base import read_bytes
+    from entropie.mechanisms.parameters import to_document
+
+    parameters = out.with_name(f"{out.name}.parameters.json")
+    refuse_overwriting([*records, collection], [out, parameters])
+    for path in (out, parameters):
+        check_file(path)
+    name = f"The collection document {collection}"
+    made = read(read_bytes(collection, name), name)
+    with TableWriter(out) as writer:
+        found = taken(records, made, writer)
+        write_file(parameters, to_document(made.device) + "\n")
+    if as_json:
+        output.print_json(found.to_json())
+    elif not quiet:
+        left = f"Sent twice and taken once: {count(found.duplicate)}. Not valid: {count(found.invalid)}."
+        output.show(f"{plural(found.reports, 'report')} in {output.name(out)}\n{left}")
+
+
 @click.command(cls=Command)
 @option("--store", required=True, metavar="STORE", group="Input", help="File to count in, or postgresql://...")
 @option("--collection", "collections", type=FILE, multiple=True, metavar="FILE", group="Input",
