@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entropie import words
 from entropie.cli import output
 from entropie.cli.options import (
     COUNT,
@@ -132,9 +133,9 @@ def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> It
     """What was written, what it is, and what it tells beside."""
     short = made.parameters_id[:16]
     order = "in random order" if made.shuffled else "in the order of the input"
-    yield f"{output.count(made.rows)} reports {order} in {output.name(made.out)}"
+    yield f"{words.count(made.rows)} reports {order} in {output.name(made.out)}"
     yield f"Parameters: {output.name(made.parameters)} (id {short})"
-    truth, budget = output.number(made.theta), output.number(made.epsilon)
+    truth, budget = words.digits(made.theta, 4), words.digits(made.epsilon, 4)
     what = "depends on the true item" if built.reports_are == "other" else "is the true item"
     yield f"Each row {what} with probability {truth}, else it is noise (epsilon {budget})."
     if made.theta < 1.0 and math.isinf(made.epsilon):
@@ -149,7 +150,7 @@ def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> It
         yield f"Warning: kept unchanged, and may tell who sent which report: {output.name(', '.join(made.kept))}."
     if new_dictionary:
         yield (
-            f"New dictionary of {output.count(built.domain_size)} items: {output.name(made.dictionary)}. "
+            f"New dictionary of {words.count(built.domain_size)} items: {output.name(made.dictionary)}. "
             "It shows which items occur."
         )
     if made.simulated:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entropie import words
 from entropie.cli import output
 from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, json_option, option, options_of
 from entropie.request import Attackers, Request, SplitRule
@@ -152,13 +153,13 @@ def plan_text(found: Price) -> str:
     counts, machines, grid = found.data.counts, found.machines, found.plan.grid
     hours = ", ".join(f"{_hours(value)} {_HOURS[stage]}" for stage, value in found.hours.items())
     where = (
-        f"{output.count(machines.executors)} executors of {machines.cores} cores and {_bytes(machines.memory)}"
+        f"{words.count(machines.executors)} executors of {machines.cores} cores and {_bytes(machines.memory)}"
         if found.on_cluster
         else f"this machine with {machines.cores} cores and {_bytes(machines.memory)}"
     )
     blocks = (
-        f"{output.count(grid.user_blocks)} blocks of people times {output.count(grid.target_blocks)} of targets: "
-        f"{output.count(grid.cells)} cells in each attack."
+        f"{words.count(grid.user_blocks)} blocks of people times {words.count(grid.target_blocks)} of targets: "
+        f"{words.count(grid.cells)} cells in each attack."
         if grid.cells > 1
         else "One block of people: everybody at once."
     )
