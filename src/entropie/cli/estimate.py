@@ -331,7 +331,7 @@ def _estimates_text(
         [
             str(row.item or row.code),
             words.percent(row.share) if row.share > 0.0 else f"{row.share * 100:.2g} %",
-            f"{words.percent(row.low)} to {words.percent(row.high)}",
+            words.interval(row),
             "yes" if row.significant else "no",
             *more,
         ]

@@ -143,7 +143,7 @@ def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> It
     if made.theta == 1.0:
         yield "These are the items themselves: no noise was added, nobody is protected."
     else:
-        yield "What it guarantees: entropie guarantee --users PEOPLE --reports ROWS_OF_EACH --parameters ..."
+        yield "Guarantee: entropie guarantee --users N --reports ROWS_EACH --parameters FILE"
     if not made.shuffled:
         yield f"Warning: row i is row i of {source}; whoever has that order knows who sent which report."
     if made.kept:
