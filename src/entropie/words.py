@@ -36,9 +36,14 @@ def percent(share: float, *, beside: float | None = None) -> str:
     return f"{_share(share, beside)}{_PERCENT}"
 
 
+def bare(share: float, *, beside: float | None = None) -> str:
+    """A share in percent without the sign, where it follows: the lower end of an interval."""
+    return percent(share, beside=beside).removesuffix(_PERCENT)
+
+
 def interval(ends: _Interval, *, beside: float | None = None) -> str:
     """The ends of an interval of shares: 65 to 69 %."""
-    return f"{percent(ends.low, beside=beside).removesuffix(_PERCENT)} to {percent(ends.high, beside=beside)}"
+    return f"{bare(ends.low, beside=beside)} to {percent(ends.high, beside=beside)}"
 
 
 def stated(share: float) -> str:
