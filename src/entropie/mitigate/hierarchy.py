@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from entropie.document.base import read_bytes
+from entropie.contents import read_bytes
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.words import plural
 

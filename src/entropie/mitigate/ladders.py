@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.contents import read_bytes
 from entropie.data.columns import read_columns
-from entropie.document.base import Count, Part, Sha256, read_bytes
+from entropie.document.base import Count, Part, Sha256
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.mitigate.attribute_table import BinRule, Column, bands_for, read_attributes
 from entropie.mitigate.hierarchy import rows_of
