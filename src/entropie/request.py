@@ -374,7 +374,7 @@ _FREE = {
 
 def read_job(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The tables of a job file."""
-    return read_toml(Path(path), "Configuration", "`--print-config` writes one")
+    return read_toml(path, f"Configuration {path}", "`--print-config` writes one")
 
 
 def _flat(called: str, tables: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -26,6 +26,7 @@ from entropie.progress import EXPECTED
 if TYPE_CHECKING:
     from entropie.measures.divergence import Divergence
 
+_Made = TypeVar("_Made")
 _LONG_WORD = re.compile(r"(\S{200})\S{200,}")
 _COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow"}
 WIDTH = 80
@@ -91,12 +92,13 @@ class Attempts:
     def __init__(self) -> None:
         self._failed: list[Exception] = []
 
-    def run(self, work: Callable[[], object]) -> None:
+    def run(self, work: Callable[[], _Made]) -> _Made | None:
         """Do it, or keep what went wrong for later."""
         try:
-            work()
+            return work()
         except Exception as problem:
             self._failed.append(problem)
+            return None
 
     def raise_failed(self) -> None:
         """Raise all that went wrong as one; what nobody expected comes first."""

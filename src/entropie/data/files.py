@@ -142,7 +142,9 @@ class InputFile:
         return HashedFile(self.path)
 
     def unreadable(self, error: Exception) -> InvalidInput:
-        """Say what an error of reading means to whoever owns the file."""
+        """Say what an error of reading means to whoever owns the file; a lack of memory is none of the file's."""
+        if isinstance(error, MemoryError):
+            raise error
         text = str(error)
         if "runcated" in text:
             return InvalidInput(f"{self.path} ends early: its {self.packing} stream is cut off; fetch it again.")
