@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -93,6 +93,30 @@ def alpha_bits_of(crowd: Crowd, sent: Sequence[Sent], alone_bits: float, own: in
     if crowd.prior_max is None:
         bounds.append(alone_bits + (log_factorial_gap(entries) - log_factorial_gap(own)) / LN2)
     return max(0.0, min(bounds))
+
+
+def single_entries(
+    numbers: Mapping[int, int], list_size: int, domain_size: int, theta: Fraction, epsilon: float, alone_bits: float
+) -> tuple[float, Fraction, Fraction, float]:
+    """Bits, success of one guess and of a list, and certainty about the sender of a single entry of a store.
+
+    `numbers[t]` people sent t reports each, as the attacker knows. A person of t has the prior t/N, and the proofs above
+    hold with the largest: of 1 + M noisy entries at most t are theirs, and exchanging an entry of theirs with one of
+    another person, who has s, is possible in s ways where the other has t. The order has N!/prod t! values.
+    """
+    people, entries = sum(numbers.values()), sum(sent * some for sent, some in numbers.items())
+    prior = min(1.0, math.nextafter(max(numbers) / entries, 2.0))
+    shares = [(sent * some / entries, sent) for sent, some in numbers.items()]
+    entropy = math.log2(entries) - math.fsum(share * math.log2(sent) for share, sent in shares)
+    own = math.fsum(share * log_factorial_gap(sent) for share, sent in shares)
+    bits = min(
+        entropy, math.log2(min(people, domain_size)), alone_bits + (log_factorial_gap(entries) - own) / LN2
+    )
+    sent = (Sent(theta, domain_size),)
+    one, several = (
+        success_of(Crowd(people, list_size=guesses, prior_max=prior), sent, entries) for guesses in (1, list_size)
+    )
+    return max(0.0, bits), one, several, any_mechanism.posterior_max(people, epsilon, 2, prior)
 
 
 def posterior_max(crowd: Crowd, epsilon: float) -> float:
