@@ -40,6 +40,7 @@ _DOCUMENTS = {
     "ledger": ("made by `Ledger.to_document`, kept by a client", "document.ledger", "LedgerDocument"),
     "manifest": ("OUT.manifest.json, also printed by `apply --json`", "release.apply", "Manifest"),
     "matrix": ("printed by `guarantee --matrix FILE --json`", "theory.matrix", "MatrixGuarantee"),
+    "numbers": ("printed by `guarantee --group T:N --json`", "mechanisms.numbers", "NumbersGuarantee"),
     "merge": ("printed by `collect merge --json`", "document.printed", "StoresMerged"),
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
