@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from entropie.attack.profile.habits import (
     smoothed_hours,
     steps_back,
 )
+from entropie.attack.profile.occasional import Occasional
 from entropie.data.traces import Traces, in_blocks
 from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import Company
@@ -79,6 +80,7 @@ class Everybody:
     item_categories: NDArray[np.int64] | None
     categories: NDArray[np.float64]  # empty without categories
     level: Level = USUAL  # of the hours
+    occasional: Occasional = field(default_factory=Occasional)
 
 
 def known_tally(train: Traces, timed: bool, level: Level = USUAL) -> Tally:
@@ -114,7 +116,7 @@ def merge_tallies(parts: Iterable[Tally]) -> Tally:
 
 
 def _added(one: Tally, other: Tally) -> Tally:
-    return Tally(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(Tally)))
+    return Tally(*(getattr(one, part.name) + getattr(other, part.name) for part in fields(Tally)))
 
 
 def everybody_from(
@@ -154,7 +156,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
     prints = np.concatenate([fingerprints(traces, everybody) for traces in (known, asked)])
     starts, holders, _ = feature_postings(offsets, items, known.domain_size, np.argsort(prints, kind="stable"))
     timed = everybody.timed
-    habit_sizes = (HOURS[everybody.level] * timed, GAPS * timed, RETURNS, everybody.days.size)
+    habit_sizes = (HOURS[everybody.level] * timed, GAPS * timed, RETURNS, everybody.days.size, *everybody.occasional.sizes)
     categories = everybody.item_categories
     return Company(
         offsets=offsets,
