@@ -58,6 +58,9 @@ LEARNED = 132
 LEARNERS = 4000
 """Weights are learned on so many people at most, those whose fingerprints are lowest."""
 
+DISTINCTIVE = 100
+"""So many more whose habits differ most from everybody's, for each kind of habit: others do not teach what few have."""
+
 REPEATING = 0.5
 """Where a smaller share of people has an item in both quarters, candidates need not share an item with the target."""
 
@@ -140,6 +143,9 @@ def learn(
     everybody = everybody_of(earlier, later, item_categories, level, habits)
     rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
     scene = scene_of(earlier, later, everybody, rows)
+    if rows.size < able.users:
+        rows = np.union1d(rows, distinctive(scene.people.habits, everybody))
+        scene = scene.asking(later, rows, everybody)
     repeats = repeating(earlier.take(rows), later.take(rows)) >= REPEATING
     lists = best_candidates(scene, search_among(able.users, LEARNED, repeats), threads).people
     seen = evidence_for(scene, lists, threads)
@@ -153,6 +159,17 @@ def learn(
     counting = zip(OCCASIONAL, fusion.weights[USUAL_HABITS - HABITS :], strict=True)
     told = tuple(habit for habit, weight in counting if weight > 0.0 and habit in habits)
     return Lesson(fusion, temperature, repeats, rounds, missing, level, told)
+
+
+def distinctive(known: NDArray[np.float64], everybody: Everybody) -> NDArray[np.int64]:
+    """The people whose habits differ most from everybody's, by the sum of P_i ln P_i/p: a few of each kind."""
+    found, begin = [], 0
+    for shares in everybody.habits:
+        table = known[:, begin : begin + shares.size]
+        differ = (shares * np.exp(table) * table).sum(axis=1)
+        found.append(np.argsort(-np.rint(differ * 2.0**20), kind="stable")[: DISTINCTIVE if shares.size else 0])
+        begin += shares.size
+    return np.concatenate(found)
 
 
 def name_targets(

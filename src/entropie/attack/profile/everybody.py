@@ -82,6 +82,12 @@ class Everybody:
     level: Level = USUAL  # of the hours
     occasional: Occasional = field(default_factory=Occasional)
 
+    @property
+    def habits(self) -> list[NDArray[np.float64]]:
+        """The shares of every kind of habit, in the order of the columns of profiles; empty where not looked at."""
+        timed = [self.hours, self.gaps] if self.timed else [np.zeros(0)] * 2
+        return [*timed, self.returns, self.days, *self.occasional.parts]
+
 
 def known_tally(train: Traces, timed: bool, level: Level = USUAL) -> Tally:
     """What the training of some people adds, hours at a level."""
@@ -155,8 +161,6 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
     lengths = np.diff(offsets)
     prints = np.concatenate([fingerprints(traces, everybody) for traces in (known, asked)])
     starts, holders, _ = feature_postings(offsets, items, known.domain_size, np.argsort(prints, kind="stable"))
-    timed = everybody.timed
-    habit_sizes = (HOURS[everybody.level] * timed, GAPS * timed, RETURNS, everybody.days.size, *everybody.occasional.sizes)
     categories = everybody.item_categories
     return Company(
         offsets=offsets,
@@ -169,7 +173,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
         rarity=everybody.rarity_bins,
         categories=np.zeros(0, np.int64) if categories is None else categories,
         category_count=everybody.categories.size,
-        bounds=np.cumsum([0, *habit_sizes]).astype(np.int64),
+        bounds=np.cumsum([0, *(shares.size for shares in everybody.habits)]).astype(np.int64),
         visits=VISITS,
         shrink=SHRINK,
         mix=MIX,

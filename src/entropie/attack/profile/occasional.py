@@ -1,12 +1,12 @@
 """Habits that few data have, looked at where the training shows that somebody has them.
 
 A coming back after minutes of one's own, a beat such as every tenth day, a minute of the hour, a day of the month, an
-item for each day of the week, rows of events at one item, items that follow each other: on most data they tell nothing and cost room.
-So each is put to the test on the training cut in two (`habits_of`), and the others are left out.
+item for each day of the week, rows of events at one item, items that follow each other: on most data they tell nothing
+and cost room. So each is put to the test on the training cut in two (`habits_of`), and the others are left out.
 
 Bins tell nothing of a trace's length or of its dates. Days of the month and beats are looked at only in traces so long
-that they have every one several times; rows of events that a split may have cut count nowhere. Items are scattered over bins by
-how often they occur, so that names play no part.
+that they have every one several times; rows of events that a split may have cut count nowhere. Items are scattered
+over bins by how often they occur, so that names play no part.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ LOOKED_AT = 100_000
 """People whose training is put to the test, at most."""
 
 SURELY, CLEAREST = 4.0, 14
-"""A habit is looked at where it tells people apart by so many standard errors on the mean, or where so many people who
-are told best all are themselves and not somebody else's later part: by chance once in 2^14.
+"""A habit is looked at where it tells people apart by so many standard errors on the mean, or where so many people, for
+whom it makes the largest difference, all are nearer to themselves than to somebody else: by chance once in 2^14.
 """
 
 _SEEN = 0.1
@@ -78,35 +78,38 @@ class Occasional:
         if not habits:
             return cls()
         keys = item_keys(train, target)
-        counts = [np.concatenate([one.sum(axis=0) for one in _counted(some, habits, keys)]) for some in in_blocks(train)]
-        sums, parts, begin = np.sum(counts, axis=0), [], 0
-        for habit in habits:
-            parts.append(_shares(sums[begin : begin + OCCASIONAL[habit]]))
-            begin += OCCASIONAL[habit]
-        return cls(habits, keys, np.concatenate(parts))
+        counts = [
+            np.concatenate([one.sum(axis=0) for one in _counted(some, habits, keys)]) for some in in_blocks(train)
+        ]
+        ends = np.cumsum([OCCASIONAL[habit] for habit in habits])[:-1]
+        return cls(habits, keys, np.concatenate([_shares(part) for part in np.split(np.sum(counts, axis=0), ends)]))
 
     @property
-    def sizes(self) -> list[int]:
-        """Bins of every habit, none of those that are not looked at."""
-        return [size if habit in self.habits else 0 for habit, size in OCCASIONAL.items()]
+    def parts(self) -> list[Floats]:
+        """The shares of every habit there is, empty where it is not looked at."""
+        found, begin = [], 0
+        for habit, size in OCCASIONAL.items():
+            end = begin + (size if habit in self.habits else 0)
+            found.append(np.zeros(0) if self.shares is None else self.shares[begin:end])
+            begin = end
+        return found
 
     def known(self, train: Traces) -> Floats:
         """ln P_i/p of every bin, one row per person."""
         if self.shares is None:
             return np.zeros((train.users, 0))
-        tables, begin = [], 0
-        for counts in _counted(train, self.habits, self.keys):
-            shares = self.shares[begin : begin + counts.shape[1]]
-            tables.append(_surprise(counts, shares))
-            begin += counts.shape[1]
-        return np.concatenate(tables, axis=1)
+        parts = [part for part in self.parts if part.size]
+        counted = _counted(train, self.habits, self.keys)
+        return np.concatenate([_surprise(*pair) for pair in zip(counted, parts, strict=True)], axis=1)
 
     def asked(self, target: Traces) -> Floats:
         """How often each bin occurs, over the root of how often the habit shows at all: all events weigh alike."""
         if self.shares is None:
             return np.zeros((target.users, 0))
         counted = _counted(target, self.habits, self.keys)
-        return np.concatenate([one / np.sqrt(np.maximum(one.sum(axis=1, keepdims=True), 1.0)) for one in counted], axis=1)
+        return np.concatenate(
+            [one / np.sqrt(np.maximum(one.sum(axis=1, keepdims=True), 1.0)) for one in counted], axis=1
+        )
 
 
 def habits_of(earlier: Traces, later: Traces, dated: bool) -> tuple[Habit, ...]:
@@ -128,23 +131,33 @@ def habits_of(earlier: Traces, later: Traces, dated: bool) -> tuple[Habit, ...]:
 def shows(earlier: Traces, later: Traces, habit: Habit, keys: NDArray[np.uint64]) -> bool:
     """Whether a habit tells people apart."""
     (known,), (asked,) = (_counted(part, (habit,), keys) for part in (earlier, later))
-    there = (asked.sum(axis=1) > 0) & (known.sum(axis=1) > 0)
-    known, asked = known[there], asked[there]
-    if known.shape[0] < CLEAREST:
-        return False
-    table = _surprise(known, _shares(known.sum(axis=0)))
+    gains = gains_of(_surprise(known, _shares(known.sum(axis=0))), asked)
+    return gains.size > 1 and (surely_above(gains, SURELY) or tells_some(gains))
+
+
+def gains_of(table: Floats, asked: Floats) -> Floats:
+    """How much better each person's later part suits their own earlier part than somebody else's, by what it has.
+
+    Who is compared with whom goes by what they do, so that the order of people plays no part.
+    """
+    there = asked.sum(axis=1) > 0
+    table, asked = table[there], asked[there]
     wave = np.sin(np.arange(1.0, table.shape[1] + 1.0))
-    other = np.empty(known.shape[0], np.int64)  # by what they do, so that the order of people plays no part
-    order = np.argsort(_stirred((known @ wave + asked @ wave[::-1]).view(np.uint64)), kind="stable")
+    other = np.empty(table.shape[0], np.int64)
+    order = np.argsort(_stirred((table @ wave + asked @ wave[::-1]).view(np.uint64)), kind="stable")
     other[order] = np.roll(order, 1)
-    gains = ((table - table[other]) * asked).sum(axis=1) / np.sqrt(asked.sum(axis=1))
-    spread = float(gains.std(ddof=1))
-    if spread == 0.0:
-        return False
-    if float(gains.mean()) > SURELY * spread / np.sqrt(gains.size):
-        return True
-    clearest = np.argsort(-np.abs(gains), kind="stable")[:CLEAREST]
-    return bool((gains[clearest] > 0.0).all())
+    return np.asarray(((table - table[other]) * asked).sum(axis=1) / np.sqrt(asked.sum(axis=1)), np.float64)
+
+
+def surely_above(gains: Floats, errors: float) -> bool:
+    """Whether the mean gain is above nothing by so many standard errors."""
+    return bool(gains.mean() > errors * gains.std(ddof=1) / np.sqrt(gains.size))
+
+
+def tells_some(gains: Floats) -> bool:
+    """Whether a few people are told, however many others are not."""
+    clearest = gains[np.argsort(-np.abs(gains), kind="stable")[:CLEAREST]]
+    return clearest.size == CLEAREST and bool((clearest > 0.0).all())
 
 
 def item_keys(train: Traces, target: Traces) -> NDArray[np.uint64]:
