@@ -256,3 +256,28 @@ def test_a_clock_that_is_wrong_for_a_moment_closes_nothing(monkeypatch):
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, watched()).result()
     assert closed == [50 + serving._LOOKS_OVER + 1]
+
+
+def test_who_leaves_in_the_middle_of_a_body_is_not_logged(tmp_path):
+    """A traceback for each would let anybody on this machine fill the log."""
+    with running(tmp_path / "store", "--collection", written(DRINKS, tmp_path)) as service:
+        for path, port in (("/login", service.admin_port), (REPORTS.split()[1].decode(), service.port)):
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
+                    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {MEDIA_TYPE}\r\n"
+                    link.sendall(f"{head}Content-Length: 24\r\n\r\nxx".encode())
+                    time.sleep(0.05)
+        assert service.ask("GET", "/healthz")[0] == 200
+        assert service.end() == (0, "")
+
+
+def test_an_error_of_the_program_is_one_line_a_minute(tmp_path):
+    broken = altered("import entropie.collector.public as p; p.decode = lambda *_: 1 / 0")
+    with running(tmp_path / "store", "--collection", written(DRINKS, tmp_path), run=broken) as service:
+        path, kind = f"/v1/collections/{DRINKS.id}/reports", {"Content-Type": MEDIA_TYPE}
+        assert [service.ask("POST", path, bytes(24), **kind)[0] for _ in range(3)] == [500] * 3
+        assert service.ask("GET", "/healthz")[0] == 200
+        code, said = service.end()
+    assert (code, said.count("\n"), "ZeroDivisionError" in said) == (0, 1, True)
+    assert "Traceback" not in said
+    assert "127.0.0.1" not in said

@@ -210,8 +210,8 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, quiet: bool,
     from entropie.atomic import check_file, refuse_overwriting, write_file
     from entropie.collector.bodies import taken
     from entropie.collector.document import read
+    from entropie.contents import read_bytes
     from entropie.data.columns import TableWriter
-    from entropie.document.base import read_bytes
     from entropie.mechanisms.parameters import to_document
 
     parameters = out.with_name(f"{out.name}.parameters.json")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
+import math
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -17,6 +19,7 @@ from entropie.errors import InvalidInput
 
 ENDING_SECONDS = 20
 """How long requests that are under way may take once the service is told to end."""
+_TOLD_AGAIN_SECONDS = 60.0
 
 
 class Listener(uvicorn.Server):
@@ -35,6 +38,29 @@ class Listener(uvicorn.Server):
                 if isinstance(connection, Connection):
                     connection.look(now)
         return await super().on_tick(counter)
+
+
+class Brief(logging.Handler):
+    """Errors that nobody expected, each kind once a minute in one line: no traceback, no request and no address."""
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._log = log
+        self._told: dict[str, float] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say that there was one, and of which kind."""
+        kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else record.name
+        if record.created - self._told.get(kind, -math.inf) > _TOLD_AGAIN_SECONDS:
+            self._told[kind] = record.created
+            self._log(f"A request or connection failed in an unexpected way ({kind}); the service goes on.")
+
+
+def report_briefly(log: Callable[[str], None]) -> None:
+    """Let what servers and event loop would log go to `log`, as `Brief` says it."""
+    for name in ("uvicorn.error", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [Brief(log)], False
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -16,7 +16,7 @@ from entropie.collector.admin import TOKEN_NOTE, Service, admin, new_token
 from entropie.collector.dashboard.routes import routes
 from entropie.collector.document import MOST_DOCUMENT_BYTES, read
 from entropie.collector.ingest import Catalogue, Ingest
-from entropie.collector.listening import bound, heed, listener, url_of
+from entropie.collector.listening import bound, heed, listener, report_briefly, url_of
 from entropie.collector.public import Public
 from entropie.collector.store import POSTGRES, Store, open_store
 from entropie.collector.watch import Watch
@@ -80,6 +80,7 @@ async def _serve(
     apart = admin(service, openapi.admin_document(), pages)
     listeners = [listener(public), listener(apart, most=_MOST_ADMINS, most_bytes=2 * MOST_DOCUMENT_BYTES)]
     heed(listeners)
+    report_briefly(log)
     await catalogue.refresh()
     for what, open_socket in zip(("Reports", "Admin"), sockets, strict=True):
         show(f"{what}: {url_of(open_socket)}")
