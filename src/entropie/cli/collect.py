@@ -240,7 +240,7 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, quiet: bool,
 @option("--admin-port", type=int, default=8081, metavar="PORT", group="Running",
         help="Port of the admin listener, on loopback. [8081]")  # fmt: skip
 @option("--mark", type=FILE, metavar="FILE", group="Running",
-        help="With PostgreSQL: keep here how far the store has come, so that an older copy is noticed.")  # fmt: skip
+        help="Keep here how far a store in PostgreSQL has come.")  # fmt: skip
 @option("--webhook", metavar="URL", group="Running", help="Send alerts there, signed with a secret.")
 @option("--new-token", is_flag=True, group="Running", help="Replace the admin token.")
 def serve(
