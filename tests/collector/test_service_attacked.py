@@ -120,6 +120,19 @@ def test_many_whole_requests_in_one_go_are_all_answered(service, rng):
     assert accepted == len(bodies) * MOST_RECORDS
 
 
+def test_a_body_that_was_refused_before_it_came_is_not_taken_for_a_head(service, rng):
+    with linked(service) as link:
+        size = MOST_HEAD_BYTES + 4 * 24
+        link.sendall(REPORTS.replace(b"octet", b"other") + f"Content-Length: {size}\r\n\r\n".encode())
+        reader = link.makefile("rb")
+        for status, more in ((b"415", bytes(size)), (b"200", b"")):
+            assert reader.readline().split()[1] == status
+            reader.read(int(http.client.parse_headers(reader)["content-length"]))
+            link.sendall(more)
+            if more:
+                link.sendall(REPORTS + b"Content-Length: 24\r\n\r\n" + body_of([1], rng))
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -48,8 +48,8 @@ class Connection(HttpToolsProtocol):
         """Read on; a request that goes on too long is refused."""
         self._idle = self._new = False
         super().data_received(data)
-        if not self._reading or self._new or self.transport.is_closing():
-            return  # what came together with the beginning of a request is bounded by the size of one piece
+        if not self._reading or self._new or self._idle or self.transport.is_closing():
+            return  # what came together with the beginning or end of a request is bounded by the size of one piece
         self._size += len(data)
         if self._size > (MOST_HEAD_BYTES if self._in_head else self._most_bytes):
             if self._in_head or not self.cycle.response_started:
