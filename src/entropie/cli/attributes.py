@@ -16,6 +16,7 @@ from entropie.cli import output
 from entropie.cli.options import (
     COUNT,
     FOLDER,
+    SHARE,
     Command,
     json_option,
     memory_option,
@@ -56,6 +57,14 @@ _READING = (
     group="Mitigation",
     help="Bands to try: age=10 (at most), age=width:5 or age=exact.",
 )
+@option("--sensitive", multiple=True, metavar="C", group="Attacker", help="Column that an attacker wants to learn.")
+@option("--within", multiple=True, metavar="C=W", group="Attacker", help="How near a guess of a number must be.")
+@option("--population", metavar="FILE|N", group="Attacker", help="Table of the population, or how many people it has.")
+@option(
+    "--link", multiple=True, metavar="A,B:C", group="Attacker", help="Column sets of two files to join with this one."
+)
+@option("--at-risk", type=SHARE, default=0.09, metavar="SHARE", group="Attacker", help="Count records above this. [9%]")
+@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of everything drawn at random. [0]")
 @option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for attributes.json.")
 @public_option
 @memory_option
@@ -68,6 +77,12 @@ def attributes(
     id_column: str | None,
     max_set: int,
     bins: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    within: tuple[str, ...],
+    population: str | None,
+    link: tuple[str, ...],
+    at_risk: float,
+    seed: int,
     out: Path | None,
     memory: int | None,
     as_json: bool,
@@ -83,6 +98,7 @@ def attributes(
     entropie attributes people.csv --id person --columns age,sex,region,income
     """
     from entropie.atomic import claimed, refuse_overwriting
+    from entropie.mitigate.attribute_measures import link_of, widths_of
     from entropie.mitigate.attribute_risk import FILE, Made
     from entropie.mitigate.attribute_table import rule_of
     from entropie.mitigate.attributes import attributes as assess
@@ -100,6 +116,12 @@ def attributes(
                 id_column=id_column,
                 max_set=max_set,
                 bins=rules,
+                sensitive=sensitive,
+                within=widths_of(within),
+                population=population,
+                link=[link_of(text) for text in link],
+                at_risk=at_risk,
+                seed=seed,
                 memory=memory,
                 progress=progress,
             )

@@ -12,6 +12,14 @@ from msgspec import Meta
 from entropie.atomic import claimed, write_file
 from entropie.document.base import Count, Part, Sha256, Share, Size, json_text
 from entropie.document.measured import ShareInterval
+from entropie.document.table import (
+    Anonymity,
+    Linkability,
+    PopulationEstimate,
+    PopulationFile,
+    RecordRisk,
+    SensitiveColumn,
+)
 from entropie.notebook import html_table
 from entropie.words import listed, percent, plural
 
@@ -147,6 +155,12 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
     banded               these columns with numbers in the bands of `columns`; null where no bands are proposed
     attackers            people who know some random columns of everybody
     remedies             what to give up next: from banded, else without_identifiers, else together
+    anonymity            k-anonymity of all columns as they stand, and so are all that follow
+    record_risk          prosecutor, marketer and, beside a population, journalist
+    sensitive            what is learnt about each sensitive column
+    population           the table beside a file of the population; null without
+    estimate             what is expected in a population of a given size; null without
+    links                how well rows are joined from two sets of columns
     """
 
     input: TableInput
@@ -163,6 +177,12 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
     greedy: tuple[Step, ...]
     attackers: tuple[ColumnAttacker, ...]
     remedies: tuple[Remedy, ...]
+    anonymity: Anonymity
+    record_risk: tuple[RecordRisk, ...]
+    sensitive: tuple[SensitiveColumn, ...]
+    population: PopulationFile | None
+    estimate: PopulationEstimate | None
+    links: tuple[Linkability, ...]
     sentences: tuple[str, ...]
     provenance: Made
 
