@@ -12,8 +12,9 @@ from entropie.data.events import open_events, open_source
 from entropie.data.files import find_files
 from entropie.errors import EntropieError, InvalidInput
 from entropie.gate.judged import Judged
+from entropie.job import read_job
 from entropie.progress import Progress
-from entropie.request import Output, Request, read_job
+from entropie.request import Output, Request
 
 Layers = Sequence[tuple[str, Mapping[str, Any]]]
 """Tables of settings, each with the name that messages call it; later ones overrule earlier ones."""
