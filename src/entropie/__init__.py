@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from entropie.mechanisms.subset_selection import SubsetSelection
     from entropie.mechanisms.unary_encoding import UnaryEncoding
     from entropie.mitigate.attribute_risk import AttributeRisk
-    from entropie.mitigate.attributes import attributes
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from entropie.release.table_file import TableManifest
     from entropie.release.table_plan import Generalisation
     from entropie.suite.check import check
+    from entropie.table import TableAssessment, attributes
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
     from entropie.theory.weights import LossWeights
@@ -93,6 +93,7 @@ _HOMES = {
     "StoreAttack": "entropie.attack.store",
     "SubsetSelection": "entropie.mechanisms.subset_selection",
     "Sweep": "entropie.release.result",
+    "TableAssessment": "entropie.table",
     "TableManifest": "entropie.release.table_file",
     "UnaryEncoding": "entropie.mechanisms.unary_encoding",
     "Unreachable": "entropie.errors",
@@ -100,7 +101,7 @@ _HOMES = {
     "apply": "entropie.release.apply",
     "assess": "entropie.assessment",
     "attack_store": "entropie.attack.store",
-    "attributes": "entropie.mitigate.attributes",
+    "attributes": "entropie.table",
     "audit": "entropie.attack.audit",
     "calibrate": "entropie.mechanisms.calibrate",
     "check": "entropie.suite.check",
@@ -158,6 +159,7 @@ __all__ = [
     "StoreAttack",
     "SubsetSelection",
     "Sweep",
+    "TableAssessment",
     "TableManifest",
     "UnaryEncoding",
     "Unreachable",

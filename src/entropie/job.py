@@ -1,4 +1,4 @@
-"""A job as one frozen value of sections, checked once: made from options by name, read from a TOML file, written as one.
+"""A job as one frozen value of sections: made from options by name, read from a TOML file, written as one.
 
 What is assessed differs (`entropie.request`, `entropie.table_request`); how a job is put together does not.
 """

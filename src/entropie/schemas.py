@@ -15,9 +15,9 @@ _DOCUMENTS = {
         "Document",
     ),
     "attributes": (
-        "printed by `attributes --json` and written by `attributes --out`",
-        "mitigate.attribute_risk",
-        "AttributeRisk",
+        "attributes.json, also printed by `attributes --json`",
+        "table",
+        "TableAssessment",
     ),
     "calibration": (
         "printed by `calibrate --json`",

@@ -100,7 +100,12 @@ def _declared(section: type, field: dataclasses.Field[Any]) -> Callable[[AnyComm
     shown = option_of(field)
     assert shown is not None
     name = f"--{shown.spelled or field.name.replace('_', '-')}"
-    settings: dict[str, Any] = {"cls": Grouped, "group": _GROUPS[section], "help": _help(field), "default": None}
+    settings: dict[str, Any] = {
+        "cls": Grouped,
+        "group": shown.group or _GROUPS[section],
+        "help": _help(field),
+        "default": None,
+    }
     if shown.kind == "flag":
         return click.option(name, field.name, is_flag=True, flag_value=not field.default, **settings)
     settings["metavar"] = shown.metavar or f"[{'|'.join(shown.choices)}]"

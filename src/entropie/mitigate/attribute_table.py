@@ -19,6 +19,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.mitigate.unnamed import Unnamed, UnnamedColumn
 from entropie.progress import silent
 
 BANDS = 20
@@ -114,6 +115,8 @@ class AttributeTable:
     people: int
     dropped: dict[str, int]
     columns: tuple[Column, ...]
+    id_column: str | None = None
+    unnamed: tuple[UnnamedColumn, ...] = ()
 
 
 def rule_of(text: str) -> tuple[str, BinRule]:
@@ -184,7 +187,8 @@ def read_attributes(
     opened = open_table(source)
     name = Path(opened.name).name
     rejects = Rejects(opened.name, memory)
-    table, dropped = _read(opened, wanted, rejects)
+    unnamed = Unnamed([column for column in opened.columns if column not in wanted])
+    table, dropped = _read(opened, wanted, rejects, unnamed)
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
@@ -192,18 +196,28 @@ def read_attributes(
         _check_one_row_each(table.column(id_column), id_column, rejects)
     typed = not isinstance(opened, TextTable)  # in text files all is text, elsewhere what is text is so on purpose
     coded = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
-    return AttributeTable(name, None if isinstance(opened, ArrowTable) else opened.sha256(), people, dropped, coded)
+    return AttributeTable(
+        name,
+        None if isinstance(opened, ArrowTable) else opened.sha256(),
+        people,
+        dropped,
+        coded,
+        id_column,
+        unnamed.told(),
+    )
 
 
 def _read(
-    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects
+    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects, unnamed: Unnamed
 ) -> tuple[pa.Table, dict[str, int]]:
     """The wanted columns, an empty text as nothing, and the lines that do not fit the header by reason."""
     require_columns(wanted, opened.header)
     for column in wanted:
         _check_kind(column, opened.type_of(column))
     batches, size = [], 0
-    for batch in opened.select(wanted, rejects, silent):
+    for whole in opened.select([*wanted, *unnamed.names], rejects, silent):
+        unnamed.see(whole)
+        batch = whole.select(wanted)
         batches.append(checked_texts(batch, rejects))
         size += batch.nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
         rejects.budget.keep("columns", size)
