@@ -13,6 +13,7 @@ from entropie.atomic import publicly
 from entropie.errors import EntropieError, InvalidInput
 from entropie.kinds import Kind, converted, option_of
 from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
+from entropie.table_request import Table, TableOutput
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -24,6 +25,8 @@ _GROUPS: dict[type, str] = {
     Limits: "Verdict",
     About: "Sign-off",
     Output: "Output",
+    Table: "Input",
+    TableOutput: "Output",
     Run: "Running",
 }
 _ORDER = ("Input", "Mechanism", "Attacker", "Verdict", "Mitigation", "Sign-off", "Output", "Running", "")

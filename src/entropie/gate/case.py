@@ -258,9 +258,9 @@ class Case:
     def _measured_statement(self) -> str:
         group, risk = self.group, self.group.risk
         if group.exact:
-            whom = plural(group.people, "person", "people")
-            where = "" if group.everybody else " in the smallest groups of people who share their values"
-            return f"Counted: {self._percent(risk.value)} of the {whom}{where} are re-identified."
+            whom = f"the {plural(group.people, 'person', 'people')}" if group.everybody else group.whom
+            smallest = "" if group.everybody else ", the smallest there are,"
+            return f"Counted: {self._percent(risk.value)} of {whom}{smallest} are re-identified."
         if group.population is not None:
             return (
                 f"Projected to {count(group.population)} people from the ranks of {count(group.people)}: "

@@ -25,7 +25,7 @@ from entropie.document.measured import ShareInterval
 from entropie.document.verdict import Measure, Outcome
 from entropie.measures.best import level_among
 from entropie.measures.intervals import LEVEL, normal_quantile, share_interval
-from entropie.words import count, percent
+from entropie.words import count, percent, plural
 
 LEAST_PEOPLE = 20
 """Fewer people than this decide nothing."""
@@ -109,6 +109,9 @@ class Group:
         """Whom the share is about."""
         if self.population is not None:
             return f"people among the {count(self.population)} declared"
+        if self.exact and not self.everybody:
+            size, who = round(1.0 / self.plain.value), plural(self.people, "person", "people")
+            return f"the {who} {'who share their values with nobody' if size == 1 else f'in groups of {count(size)}'}"
         return "people" if self.everybody else f"the most exposed {percent(self.share)} of people"
 
     @property

@@ -13,7 +13,6 @@ from entropie.page.charts import risks
 from entropie.page.marks import Marked
 from entropie.page.page import both_widths, inlined, template
 from entropie.page.specs import Rows, Spec, ends, layer, layered, ordered, quantity
-from entropie.words import percent
 
 _SHOWN = 12  # columns that a chart has room for
 
@@ -54,7 +53,7 @@ def gauge(whole: AttributeRisk, width: int) -> list[Spec]:
     rows: Rows = []
     if whole.verdict is not None:
         judged = whole.verdict
-        whom = "people judged" if judged.share >= 1.0 else f"most exposed {percent(judged.share)}"
+        whom = "people judged" if judged.share >= 1.0 else "smallest groups"
         rows.append({"what": whom, **ends(judged.judged_risk)})
     if whole.verdict is None or whole.verdict.judged_risk.value != whole.together.success:
         rows.append({"what": "all people", **ends(_exact(whole.together.success))})
