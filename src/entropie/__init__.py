@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entropie._version import __version__
 
 if TYPE_CHECKING:
-    from entropie.assessment import Assessment, assess, compare, report
+    from entropie.assessment import Assessment, assess
     from entropie.attack.audit import Audit, audit
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
+    from entropie.follow_up import compare, report
     from entropie.measures.scoreset import ScoreSetMeasures
     from entropie.measures.scoreset import score_measures as scores
     from entropie.mechanisms.calibrate import Calibration, calibrate, design
@@ -105,13 +106,13 @@ _HOMES = {
     "audit": "entropie.attack.audit",
     "calibrate": "entropie.mechanisms.calibrate",
     "check": "entropie.suite.check",
-    "compare": "entropie.assessment",
+    "compare": "entropie.follow_up",
     "design": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "generalise": "entropie.release.generalise",
     "parameters_id": "entropie.mechanisms.parameters",
     "protect": "entropie.mitigate.protect",
-    "report": "entropie.assessment",
+    "report": "entropie.follow_up",
     "scores": "entropie.measures.scoreset:score_measures",
     "sweep": "entropie.release.sweep",
     "to_document": "entropie.mechanisms.parameters",

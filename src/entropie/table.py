@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropie.atomic import claimed, write_together
-from entropie.document.base import converted, json_text, parsed, read_bytes
-from entropie.errors import EntropieError, InvalidInput, interruptible, option, printable
+from entropie.document.base import converted, json_text
+from entropie.errors import EntropieError, InvalidInput, interruptible, option
 from entropie.findings import provenance_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.mitigate.attribute_risk import FILE, AttributeRisk
@@ -133,12 +133,6 @@ def checked(request: TableRequest) -> tuple[Gate, dict[str, BinRule]]:
     if not request.table.columns:
         raise InvalidInput(f"No columns are named; say with {option('columns')} which an attacker may know.")
     return Gate.of(request.verdict), dict(map(rule_of, request.table.bins))
-
-
-def read(path: str | os.PathLike[str]) -> TableAssessment:
-    """The assessment of a table on file, checked whole."""
-    name, again = f"Assessment {printable(str(path))}", "make it anew with `entropie attributes --out`"
-    return converted(parsed(read_bytes(path, name, again), name, again), TableAssessment, name, again)
 
 
 def _rule_text(rule: tuple[str, BinRule | int | str]) -> str:

@@ -259,8 +259,7 @@ class Case:
         group, risk = self.group, self.group.risk
         if group.exact:
             whom = f"the {plural(group.people, 'person', 'people')}" if group.everybody else group.whom
-            smallest = "" if group.everybody else ", the smallest there are,"
-            return f"Counted: {self._percent(risk.value)} of {whom}{smallest} are re-identified."
+            return f"Counted: {self._percent(risk.value)} of {whom} are re-identified."
         if group.population is not None:
             return (
                 f"Projected to {count(group.population)} people from the ranks of {count(group.people)}: "
