@@ -13,7 +13,7 @@ from entropie.theory import checks
 
 Kind = Literal[
     "text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date", "errors",
-    "table", "columns", "names",
+    "table", "columns", "names", "population",
 ]  # fmt: skip
 
 
@@ -103,6 +103,10 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, [name.strip() for name in value.split(",")] if isinstance(value, str) else value))
 
 
+def _population(value: Any) -> Any:
+    return value if hasattr(value, "__arrow_c_stream__") else value if isinstance(value, int) else _text(str(value))
+
+
 def _several(one: Any) -> Any:
     return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
 
@@ -111,6 +115,7 @@ _CONVERTERS: dict[Kind, Any] = {
     "text": _text,
     "columns": _columns,
     "names": _names,
+    "population": _population,
     "texts": _several(_text),
     "choice": lambda value: _text(value).lower(),
     "count": _count,
@@ -129,6 +134,7 @@ _RULES: dict[Kind, str] = {
     "text": "a text that is not empty",
     "columns": "a column, or several with commas between",
     "names": "columns, with commas between",
+    "population": "a table, or a number of people",
     "texts": "a list of texts",
     "choice": "a name",
     "count": "a whole number, such as 1000, 1e6 or 1.4M",

@@ -11,6 +11,7 @@ import datetime
 import os
 import time as clock
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,9 @@ from entropie.document.base import converted, json_text
 from entropie.errors import EntropieError, InvalidInput, interruptible, option
 from entropie.findings import provenance_of
 from entropie.gate.judge import Gate, exit_code
+from entropie.measures.record_risk import AT_RISK
+from entropie.mitigate.attribute_measures import Link, link_of, widths_of
+from entropie.mitigate.attribute_population import population_of
 from entropie.mitigate.attribute_risk import FILE, AttributeRisk
 from entropie.mitigate.attribute_table import BinRule, rule_of
 from entropie.mitigate.attributes import attributes as measured
@@ -75,13 +79,18 @@ def attributes(
     id_column: str | None = None,
     max_set: int | None = None,
     bins: Mapping[str, BinRule | int | str] | None = None,
+    sensitive: Sequence[str] = (),
+    within: Mapping[str, float] | None = None,
+    population: object = None,
+    link: Sequence[Link] = (),
+    at_risk: float = AT_RISK,
+    seed: int = 0,
     profile: str | None = None,
     limit: float | str | None = None,
     limit_name: str | None = None,
     fail_on: Literal["average", "worst"] | None = None,
     waiver: str | os.PathLike[str] | None = None,
     attacker: str | None = None,
-    population: int | None = None,
     context: str | None = None,
     attempt_probability: float | None = None,
     one_id_per_person: bool = False,
@@ -100,12 +109,21 @@ def attributes(
 
     All sets of up to `max_set` columns (3, fewer where there are many columns) are assessed as they stand, and all
     columns together. `bins` says into which bands numbers are cut as a remedy: at most so many (10), of a width
-    ("width:5") or none ("exact"); without it, bands are proposed for numbers with many different values. `profile`, or
-    `limit` with `limit_name` and `fail_on`, is what the risk is judged against: of everybody (`average`) or of those in
-    the smallest groups (`worst`). `memory` is what the table may fill, in bytes; half of the machine's if not given.
+    ("width:5") or none ("exact"); without it, bands are proposed for numbers with many different values. `sensitive`
+    are columns that an attacker wants to learn, and `within` says how near a guess of a number must be; `population` is
+    a table of the population or how many people it has; `link` are pairs of column sets,
+    `[(("age", "sex"), ("region",))]`, that rows are joined from; records with a risk above `at_risk` are counted.
+    `profile`, or `limit` with `limit_name` and `fail_on`, is what the risk is judged against: of everybody (`average`)
+    or of those in the smallest groups (`worst`). `memory` is what the table may fill, in bytes; half of the machine's
+    if not given.
     """
-    given = {name: value for name, value in locals().items() if name not in ("table", "bins")}
-    return assessed(TableRequest.of(table, {**given, "bins": tuple(map(_rule_text, (bins or {}).items())) or None}))
+    texts = {
+        "bins": tuple(map(_rule_text, (bins or {}).items())),
+        "within": tuple(f"{column}={width!r}" for column, width in (within or {}).items()),
+        "link": tuple(":".join(map(",".join, sides)) for sides in link),
+    }
+    given = {name: value for name, value in locals().items() if name not in ("table", "texts", *texts)}
+    return assessed(TableRequest.of(table, given | texts))
 
 
 def assessed(request: TableRequest) -> TableAssessment:
@@ -119,6 +137,12 @@ def assessed(request: TableRequest) -> TableAssessment:
         id_column=asked.id_column,
         max_set=asked.max_set,
         bins=rules,
+        sensitive=asked.sensitive,
+        within=widths_of(asked.within),
+        population=asked.population,
+        link=tuple(map(link_of, asked.link)),
+        at_risk=asked.at_risk,
+        seed=how.seed,
         memory=how.memory,
         progress=how.progress,
     )
@@ -132,7 +156,9 @@ def checked(request: TableRequest) -> tuple[Gate, dict[str, BinRule]]:
         raise InvalidInput("No table is named; give a file.")
     if not request.table.columns:
         raise InvalidInput(f"No columns are named; say with {option('columns')} which an attacker may know.")
-    return Gate.of(request.verdict), dict(map(rule_of, request.table.bins))
+    people = population_of(request.table.population)
+    limits = replace(request.verdict, population=people if isinstance(people, int) else None)
+    return Gate.of(limits), dict(map(rule_of, request.table.bins))
 
 
 def _rule_text(rule: tuple[str, BinRule | int | str]) -> str:

@@ -27,6 +27,10 @@ class Table:
     columns  those that an attacker may know of everybody
     max_set  the largest sets of columns shown; as large as 3 where there are not too many if None
     bins     bands to try, each as `age=10`, `age=width:5` or `age=exact`
+    sensitive, within   columns that an attacker wants to learn; how near a guess of a number must be (`income=1000`)
+    population          a table of the population, or how many people it has
+    link                pairs of column sets that rows are joined from, each as `a,b:c`
+    at_risk             records with a risk above this are counted
     """
 
     table: Any = None
@@ -36,6 +40,14 @@ class Table:
     bins: tuple[str, ...] = declare(
         (), "Bands to try: age=10 (at most), age=width:5, age=exact.", "texts", "C=N", group="Mitigation"
     )
+
+    sensitive: tuple[str, ...] = declare(
+        (), "Column that an attacker wants to learn; repeatable.", "texts", "C", group="Attacker"
+    )
+    within: tuple[str, ...] = declare((), "How near a guess of a number must be.", "texts", "C=W", group="Attacker")
+    population: Any = declare(None, "Table of the population, or its size.", "population", "FILE|N", group="Attacker")
+    link: tuple[str, ...] = declare((), "Column sets to join rows from.", "texts", "A,B:C", group="Attacker")
+    at_risk: float = declare(0.09, "Count records with a risk above this.", "share", "SHARE", group="Attacker")
 
     def __post_init__(self) -> None:
         if self.max_set is not None:

@@ -18,20 +18,19 @@ from entropie.cli.options import (
     Command,
     given,
     json_option,
-    memory_option,
     option,
     options_of,
     quiet_option,
     verbose_option,
 )
-from entropie.request import About, Limits
+from entropie.request import About, Limits, Run
 from entropie.table_request import Table, TableOutput, TableRequest
 
 
 @click.command(cls=Command)
 @click.argument("table", required=False)
-@options_of(Table, Limits, About, TableOutput, without=("judge_population", "not_released", "protect"))
-@memory_option
+@options_of(Table, Limits, About, TableOutput, without=("population", "judge_population", "not_released", "protect"))
+@options_of(Run, only=("seed", "memory"))
 @option("--config", type=FILE, metavar="FILE", group="Input", help="Read the whole job from a file (TOML).")
 @option("--print-config", is_flag=True, group="Output", help="Print the job as such a file and stop.")
 @json_option
@@ -71,10 +70,11 @@ def run(request: TableRequest, view: View) -> int:
     from entropie.gate.metrics import write_metrics
     from entropie.table import FILES, assessed
 
-    wanted, table = request.output, request.table.table
+    wanted, asked = request.output, request.table
+    inputs = [Path(one) for one in (asked.table, asked.population) if isinstance(one, str | Path)]
     own = [] if wanted.out is None else [wanted.out / file for file in FILES]
     verdicts = Verdicts.of(wanted.junit, wanted.markdown)
-    refuse_overwriting([Path(table), request.verdict.waiver], [*own, wanted.metrics, *verdicts.paths])
+    refuse_overwriting([*inputs, request.verdict.waiver], [*own, wanted.metrics, *verdicts.paths])
     if wanted.metrics is not None:
         check_file(wanted.metrics)
     tried = output.Attempts()

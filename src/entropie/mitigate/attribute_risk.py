@@ -11,6 +11,14 @@ from entropie.document import Document, typed
 from entropie.document.assessment import About, Review, TailGroup
 from entropie.document.base import Count, Part, Provenance, Sha256, Share, Size, converted
 from entropie.document.measured import ShareInterval
+from entropie.document.table import (
+    Anonymity,
+    Linkability,
+    PopulationEstimate,
+    PopulationFile,
+    RecordRisk,
+    SensitiveColumn,
+)
 from entropie.document.verdict import Declared, Verdict
 from entropie.mitigate.unnamed import UnnamedColumn
 from entropie.notebook import html_table
@@ -155,6 +163,12 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag=SCHEMA):
     banded               these columns with numbers in the bands of `columns`; null where no bands are proposed
     attackers            people who know some random columns of everybody
     remedies             what to give up next: from banded, else without_identifiers, else together
+    anonymity            k-anonymity of all columns as they stand, and so are all that follow
+    record_risk          prosecutor, marketer and, beside a population, journalist
+    sensitive            what is learnt about each sensitive column
+    population           the table beside a file of the population; null without
+    estimate             what is expected in a population of a given size; null without
+    links                how well rows are joined from two sets of columns
     """
 
     input: TableInput
@@ -171,6 +185,12 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag=SCHEMA):
     greedy: tuple[Step, ...]
     attackers: tuple[ColumnAttacker, ...]
     remedies: tuple[Remedy, ...]
+    anonymity: Anonymity
+    record_risk: tuple[RecordRisk, ...]
+    sensitive: tuple[SensitiveColumn, ...]
+    population: PopulationFile | None
+    estimate: PopulationEstimate | None
+    links: tuple[Linkability, ...]
     knows: str
     sentences: tuple[str, ...]
     provenance: Provenance

@@ -64,8 +64,9 @@ class Bands:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """One attribute of everybody: codes 0 .. size-1, and what a code stands for is not kept.
+    """One attribute of everybody: codes 0 .. size-1.
 
+    values    what the exact codes stand for but for the missing one, to be looked up elsewhere and never shown
     numbers   the number behind each exact value (NaN where it is missing), where the column holds numbers
     exact     the codes before they were cut into bands
     digits    whether the values are codes written in digits, which are not numbers to be cut
@@ -82,6 +83,7 @@ class Column:
     numbers: NDArray[np.float64] | None
     digits: bool
     proposed: Bands | None
+    values: Any
     bands: Bands | None = None
 
     @property
@@ -108,13 +110,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class AttributeTable:
-    """Everybody's attributes, and what was read."""
+    """Everybody's attributes, and what was read; `others` are columns that no attacker knows."""
 
     name: str
     sha256: str | None  # of the file's bytes; None for a table in memory
     people: int
     dropped: dict[str, int]
     columns: tuple[Column, ...]
+    others: tuple[Column, ...] = ()
     id_column: str | None = None
     unnamed: tuple[UnnamedColumn, ...] = ()
 
@@ -167,12 +170,13 @@ def read_attributes(
     source: object,
     columns: Sequence[str],
     *,
+    others: Sequence[str] = (),
     id_column: str | None = None,
     bins: Mapping[str, BinRule] | None = None,
     memory: int | None = None,
 ) -> AttributeTable:
     """Read the named columns of a CSV or Parquet file, or of anything with `__arrow_c_stream__`."""
-    names = list(columns)
+    names, beside = list(columns), list(others)
     if not names or len(set(names)) != len(names):
         raise InvalidParameter("Parameter `columns` must name at least one column, none of them twice.")
     if id_column in names:
@@ -183,11 +187,11 @@ def read_attributes(
     for name in rules:
         if name not in names:
             raise InvalidParameter(f"{option('bins')} names column `{name}`, which is not among {option('columns')}.")
-    wanted = [*names, *([id_column] if id_column else [])]
+    wanted = [*names, *beside, *([id_column] if id_column else [])]
     opened = open_table(source)
     name = Path(opened.name).name
     rejects = Rejects(opened.name, memory)
-    unnamed = Unnamed([column for column in opened.columns if column not in wanted])
+    unnamed = Unnamed([column for column in opened.columns if column not in (*names, id_column)])
     table, dropped = _read(opened, wanted, rejects, unnamed)
     people = table.num_rows
     if people < 2:
@@ -195,16 +199,10 @@ def read_attributes(
     if id_column:
         _check_one_row_each(table.column(id_column), id_column, rejects)
     typed = not isinstance(opened, TextTable)  # in text files all is text, elsewhere what is text is so on purpose
-    coded = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
-    return AttributeTable(
-        name,
-        None if isinstance(opened, ArrowTable) else opened.sha256(),
-        people,
-        dropped,
-        coded,
-        id_column,
-        unnamed.told(),
-    )
+    coded = [_column(column, table.column(column), rules.get(column), typed) for column in (*names, *beside)]
+    known, unknown = tuple(coded[: len(names)]), tuple(coded[len(names) :])
+    sha256 = None if isinstance(opened, ArrowTable) else opened.sha256()
+    return AttributeTable(name, sha256, people, dropped, known, unknown, id_column, unnamed.told())
 
 
 def _read(
@@ -215,7 +213,7 @@ def _read(
     for column in wanted:
         _check_kind(column, opened.type_of(column))
     batches, size = [], 0
-    for whole in opened.select([*wanted, *unnamed.names], rejects, silent):
+    for whole in opened.select(list(dict.fromkeys([*wanted, *unnamed.names])), rejects, silent):
         unnamed.see(whole)
         batch = whole.select(wanted)
         batches.append(checked_texts(batch, rejects))
@@ -271,7 +269,7 @@ def _column(name: str, values: Any, rule: BinRule | None, typed: bool) -> Column
     if rule is not None and numbers is None:
         raise InvalidParameter(f"{option('bins')} asks for bands of column `{name}`, which does not hold numbers only.")
     digits &= rule is None or rule == BinRule()  # who asks for bands has said that these are numbers
-    column = Column(name, codes, size, missing, codes, size, numbers, digits, None)
+    column = Column(name, codes, size, missing, codes, size, numbers, digits, None, distinct)
     if numbers is None or rule == BinRule():
         return column
     if rule is None and (size <= BANDS or column.digits or column.identifier):

@@ -20,8 +20,12 @@ from entropie.document.base import Provenance, converted
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidParameter, interruptible, option
 from entropie.findings import provenance_of
+from entropie.measures.classes import group_sizes
+from entropie.measures.entropy import entropy
 from entropie.measures.exposure import LEAST_GROUP, TAIL
 from entropie.measures.intervals import normal_quantile, share_interval
+from entropie.measures.record_risk import AT_RISK
+from entropie.mitigate.attribute_measures import Link, Measures, Wanted, keys_of
 from entropie.mitigate.attribute_risk import (
     SMALL_GROUP,
     AttributeRisk,
@@ -54,9 +58,7 @@ POINTS = (1, 2, 4, 8)
 """Numbers of random columns that attackers know."""
 
 _COUNTED_SETS, _COUNTED_ROWS = (20, 200), 20_000_000  # sets counted at least and at most; rows of all sets together
-_LONE_SHARE = 0.05
 _MERGED_SHARE = 0.05
-_LARGEST_CODE = 2**62
 Sizes = NDArray[np.int64]
 
 
@@ -68,6 +70,12 @@ def attributes(
     id_column: str | None = None,
     max_set: int | None = None,
     bins: Mapping[str, BinRule | int | str] | None = None,
+    sensitive: Sequence[str] = (),
+    within: Mapping[str, float] | None = None,
+    population: object = None,
+    link: Sequence[Link] = (),
+    at_risk: float = AT_RISK,
+    seed: int = 0,
     memory: int | None = None,
     progress: Progress = silent,
 ) -> AttributeRisk:
@@ -75,19 +83,26 @@ def attributes(
 
     All sets of up to `max_set` columns are assessed as they stand, and all columns together. `bins` says into which
     bands numbers are cut as a remedy: at most so many (10), of a width ("width:5") or none ("exact"); without it, bands
-    are proposed for numbers with many different values. `memory` is what the table may fill, in bytes; half of the
-    machine's if not given.
+    are proposed for numbers with many different values. `sensitive` are columns that an attacker wants to learn, and
+    `within` says how near a guess of a number must be; `population` is a table of the population or how many people it
+    has; `link` are pairs of column sets, `[(("age", "sex"), ("region",))]`, that rows are joined from; records with a
+    risk above `at_risk` are counted. `seed` is that of everything drawn. `memory` is what the table may fill, in
+    bytes; half of the machine's if not given.
     """
     if max_set is not None:
         checks.whole_number("max_set", max_set)
+    wanted = Wanted(tuple(sensitive), within or {}, population, tuple(link), at_risk, seed)
     progress("reading", 0.0)
     rules = {name: rule_from(rule) for name, rule in (bins or {}).items()}
-    read = read_attributes(table, columns, id_column=id_column, bins=rules, memory=memory)
-    return assess_table(read, max_set, progress)
+    others = wanted.others(columns, id_column)
+    read = read_attributes(table, columns, others=others, id_column=id_column, bins=rules, memory=memory)
+    return assess_table(read, max_set, Measures.of(read, wanted, memory, progress), progress)
 
 
-def assess_table(table: AttributeTable, max_set: int | None, progress: Progress = silent) -> AttributeRisk:
-    """The same for a table that has been read."""
+def assess_table(
+    table: AttributeTable, max_set: int | None, measures: Measures, progress: Progress = silent
+) -> AttributeRisk:
+    """The same for a table that has been read and measured."""
     begun = clock.perf_counter()
     names = [column.name for column in table.columns]
     most = min(max_set or USUAL_SET, len(names))
@@ -125,6 +140,7 @@ def assess_table(table: AttributeTable, max_set: int | None, progress: Progress 
         greedy=_greedy(ledger, names),
         attackers=tuple(_knowing(ledger, names, points) for points in POINTS if points <= len(names)),
         remedies=_remedies(coarse, start),
+        **keys_of(measures),
         knows="",
         sentences=(),
         provenance=converted(provenance_of(Run(), begun), Provenance, "The run", "run it again"),
@@ -161,27 +177,9 @@ class _Ledger:
         return group_risk(names, group_sizes([(column.codes, column.size) for column in columns]), self.people)
 
 
-def group_sizes(columns: Sequence[tuple[NDArray[np.int64], int]]) -> Sizes:
-    """How many people share each combination that occurs; columns are codes and how many there are."""
-    if not columns:
-        raise InvalidParameter("Parameter `columns` must name at least one column.")
-    code, size = columns[0]
-    for codes, values in columns[1:]:
-        if size * values >= _LARGEST_CODE:  # number the combinations that occur, to make room
-            used, code = np.unique(code, return_inverse=True)
-            size = used.size
-        code, size = code * values + codes, size * values
-    if size <= 4 * code.size + 1024:
-        counts = np.bincount(code, minlength=1)
-        return counts[counts > 0]
-    ordered = np.sort(code)
-    ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), code.size - 1)
-    return np.diff(ends, prepend=-1)
-
-
 def group_risk(names: tuple[str, ...], sizes: Sizes, people: int) -> GroupRisk:
     """What groups of these sizes say."""
-    bits, low, high = _entropy(sizes, people)
+    bits, low, high = entropy(sizes, people)
     return GroupRisk(
         columns=names,
         bits=bits,
@@ -212,27 +210,6 @@ def exposed(sizes: Sizes) -> tuple[TailGroup, ...]:
         share = (whole + (part - before) / float(ordered[whole])) / part
         found.append(TailGroup(part / people, part, ShareInterval(share, share, share)))
     return tuple(found)
-
-
-def _entropy(sizes: Sizes, people: int) -> tuple[float, float, float | None]:
-    """Entropy of the groups in bits, and an interval for the population they are drawn from.
-
-    The entropy of a sample is too small by (K-1)/(2n) nats (Miller and Madow); its variance is that of -log p, plus
-    the (K-1)/(2n^2) that is left where all p are equal. Where more than a twentieth of the people are alone, values
-    not seen yet may add any number of bits: no upper end. Nothing above log n can be told from n people.
-    """
-    distinct, times = np.unique(sizes, return_counts=True)  # there are few different ones
-    shares, weights = distinct / people, distinct * times / people
-    surprise = -np.log2(shares)
-    bits = max(0.0, float(weights @ surprise))
-    lacking = (sizes.size - 1) / (2.0 * people * math.log(2.0))
-    variance = max(0.0, float(weights @ surprise**2) - bits**2) / people
-    variance += (sizes.size - 1) / (2.0 * (people * math.log(2.0)) ** 2)
-    reach = normal_quantile(0.975) * math.sqrt(variance)
-    ceiling = math.log2(people)
-    low, high = max(0.0, min(ceiling, bits + lacking - reach)), bits + lacking + reach
-    alone = float(np.count_nonzero(sizes == 1)) / people
-    return bits, low, None if alone > _LONE_SHARE or high > ceiling else high
 
 
 def _subsets(names: Sequence[str], largest: int) -> Iterable[tuple[str, ...]]:
