@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from entropie.table import TableAssessment
 
 _LINES = 25
-_BRIEFER = ((6, 3), (4, 3), (3, 2), (2, 1), (2, 0), (0, 0))
+_BRIEFER = ((6, 3), (4, 3), (3, 2), (2, 1), (0, 2), (0, 1), (0, 0))
 """How many columns and remedies are shown, until all fits a screen."""
 _SHOWN_NOTES = 2
 _NOT_COVERED = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import click
 
 from entropie.cli import output
-from entropie.cli.assess import View
+from entropie.cli.assess import View, running
 from entropie.cli.attribute_summary import attributes_text
 from entropie.cli.options import (
     FILE,
@@ -29,7 +28,8 @@ from entropie.table_request import Table, TableOutput, TableRequest
 
 @click.command(cls=Command)
 @click.argument("table", required=False)
-@options_of(Table, Limits, About, TableOutput, without=("population", "judge_population", "not_released", "protect"))
+@options_of(Table)
+@options_of(Limits, About, TableOutput, without=("population", "judge_population", "not_released", "protect"))
 @options_of(Run, only=("seed", "memory"))
 @option("--config", type=FILE, metavar="FILE", group="Input", help="Read the whole job from a file (TOML).")
 @option("--print-config", is_flag=True, group="Output", help="Print the job as such a file and stop.")
@@ -82,8 +82,8 @@ def run(request: TableRequest, view: View) -> int:
         publicly() if wanted.public else nullcontext(),
         nullcontext() if wanted.out is None else claimed(wanted.out),
     ):
-        with output.stages(quiet=view.quiet) as progress:
-            result = assessed(replace(request, run=replace(request.run, progress=progress, command=output.command())))
+        with running(request, view.quiet) as whole:
+            result = assessed(whole)
         if wanted.out is not None:
             tried.run(partial(result.write_into, wanted.out, report=wanted.report))
         if wanted.metrics is not None:
