@@ -8,6 +8,7 @@ from typing import Any
 from entropie import drawing
 from entropie.document.measured import ShareInterval
 from entropie.drawing import BLUE, GREY
+from entropie.errors import printable
 from entropie.mitigate.attribute_risk import AttributeRisk
 from entropie.page.charts import risks
 from entropie.page.marks import Marked
@@ -93,6 +94,7 @@ def order(whole: AttributeRisk, width: int) -> list[Spec]:
 
 
 def _labels(names: list[str]) -> list[str]:
-    """Names short enough for an axis, no two the same."""
-    cut = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
-    return [name if cut.count(name) == 1 else f"{name[:20]} ({place + 1})" for place, name in enumerate(cut)]
+    """Names short enough for an axis, no two the same, of characters that can be drawn."""
+    drawn = [printable(name) for name in names]
+    cut = [name if len(name) <= 24 else f"{name[:23]}…" for name in drawn]
+    return [name if cut.count(name) == 1 else f"{name[:18]} ({place + 1})" for place, name in enumerate(cut)]
