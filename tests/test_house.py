@@ -27,6 +27,7 @@ DOORS = {
     "mitigate.protect.protect",
     "release.generalise.generalise",
     "release.sweep.sweep",
+    "table.attributes",
 }
 """Public functions that take options one by one, by their names."""
 

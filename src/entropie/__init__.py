@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entropie._version import __version__
 
 if TYPE_CHECKING:
-    from entropie.assessment import Assessment, assess, compare, report
+    from entropie.assessment import Assessment, assess
     from entropie.attack.audit import Audit, audit
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
+    from entropie.follow_up import compare, report
     from entropie.measures.scoreset import ScoreSetMeasures
     from entropie.measures.scoreset import score_measures as scores
     from entropie.mechanisms.calibrate import Calibration, calibrate, design
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from entropie.mechanisms.subset_selection import SubsetSelection
     from entropie.mechanisms.unary_encoding import UnaryEncoding
     from entropie.mitigate.attribute_risk import AttributeRisk
-    from entropie.mitigate.attributes import attributes
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from entropie.release.table_file import TableManifest
     from entropie.release.table_plan import Generalisation
     from entropie.suite.check import check
+    from entropie.table import TableAssessment, attributes
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
     from entropie.theory.weights import LossWeights
@@ -93,6 +94,7 @@ _HOMES = {
     "StoreAttack": "entropie.attack.store",
     "SubsetSelection": "entropie.mechanisms.subset_selection",
     "Sweep": "entropie.release.result",
+    "TableAssessment": "entropie.table",
     "TableManifest": "entropie.release.table_file",
     "UnaryEncoding": "entropie.mechanisms.unary_encoding",
     "Unreachable": "entropie.errors",
@@ -100,17 +102,17 @@ _HOMES = {
     "apply": "entropie.release.apply",
     "assess": "entropie.assessment",
     "attack_store": "entropie.attack.store",
-    "attributes": "entropie.mitigate.attributes",
+    "attributes": "entropie.table",
     "audit": "entropie.attack.audit",
     "calibrate": "entropie.mechanisms.calibrate",
     "check": "entropie.suite.check",
-    "compare": "entropie.assessment",
+    "compare": "entropie.follow_up",
     "design": "entropie.mechanisms.calibrate",
     "from_document": "entropie.mechanisms.parameters",
     "generalise": "entropie.release.generalise",
     "parameters_id": "entropie.mechanisms.parameters",
     "protect": "entropie.mitigate.protect",
-    "report": "entropie.assessment",
+    "report": "entropie.follow_up",
     "scores": "entropie.measures.scoreset:score_measures",
     "sweep": "entropie.release.sweep",
     "to_document": "entropie.mechanisms.parameters",
@@ -158,6 +160,7 @@ __all__ = [
     "StoreAttack",
     "SubsetSelection",
     "Sweep",
+    "TableAssessment",
     "TableManifest",
     "UnaryEncoding",
     "Unreachable",

@@ -10,10 +10,10 @@ from __future__ import annotations
 import datetime
 import os
 import time as clock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from entropie import document as documents
 from entropie.atomic import claimed, write_together
@@ -24,9 +24,6 @@ from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
 from entropie.progress import Progress, silent
 from entropie.request import POINTS, REPLICATES, People, Request
-
-if TYPE_CHECKING:
-    from entropie.gate.comparison import Comparison
 
 FILES = (documents.FILE, "report.html")
 
@@ -185,35 +182,6 @@ def assess(
     if result.problem is not None:
         raise result.problem
     return result
-
-
-AnyAssessment = Assessment | Mapping[str, Any] | str | os.PathLike[str]
-"""An assessment as it is at hand: the result, its document, or the file or folder it was written to."""
-
-
-@interruptible
-def compare(old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float = 0.0) -> Comparison:
-    """Say whether the risk rose from one assessment to another, by more than a tolerance (a share of people)."""
-    from entropie.gate.comparison import compare as compared
-
-    return compared(_document(old), _document(new), tolerance_error)
-
-
-@interruptible
-def report(assessment: AnyAssessment, path: str | os.PathLike[str] = "report.html") -> Path:
-    """Write the report of an assessment: one HTML page without script. Returns where it is."""
-    from entropie.page import write_report
-
-    write_report(_document(assessment), path)
-    return Path(path)
-
-
-def _document(assessment: AnyAssessment) -> dict[str, Any]:
-    from entropie.document import read
-
-    if isinstance(assessment, Assessment):
-        return assessment.document
-    return dict(assessment) if isinstance(assessment, Mapping) else read(assessment)
 
 
 def assessed(request: Request) -> Assessment:

@@ -19,6 +19,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.mitigate.unnamed import Unnamed, UnnamedColumn
 from entropie.progress import silent
 
 BANDS = 20
@@ -117,6 +118,8 @@ class AttributeTable:
     dropped: dict[str, int]
     columns: tuple[Column, ...]
     others: tuple[Column, ...] = ()
+    id_column: str | None = None
+    unnamed: tuple[UnnamedColumn, ...] = ()
 
 
 def rule_of(text: str) -> tuple[str, BinRule]:
@@ -188,7 +191,8 @@ def read_attributes(
     opened = open_table(source)
     name = Path(opened.name).name
     rejects = Rejects(opened.name, memory)
-    table, dropped = _read(opened, wanted, rejects)
+    unnamed = Unnamed([column for column in opened.columns if column not in (*names, id_column)])
+    table, dropped = _read(opened, wanted, rejects, unnamed)
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
@@ -198,18 +202,20 @@ def read_attributes(
     coded = [_column(column, table.column(column), rules.get(column), typed) for column in (*names, *beside)]
     known, unknown = tuple(coded[: len(names)]), tuple(coded[len(names) :])
     sha256 = None if isinstance(opened, ArrowTable) else opened.sha256()
-    return AttributeTable(name, sha256, people, dropped, known, unknown)
+    return AttributeTable(name, sha256, people, dropped, known, unknown, id_column, unnamed.told())
 
 
 def _read(
-    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects
+    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects, unnamed: Unnamed
 ) -> tuple[pa.Table, dict[str, int]]:
     """The wanted columns, an empty text as nothing, and the lines that do not fit the header by reason."""
     require_columns(wanted, opened.header)
     for column in wanted:
         _check_kind(column, opened.type_of(column))
     batches, size = [], 0
-    for batch in opened.select(wanted, rejects, silent):
+    for whole in opened.select(list(dict.fromkeys([*wanted, *unnamed.names])), rejects, silent):
+        unnamed.see(whole)
+        batch = whole.select(wanted)
         batches.append(checked_texts(batch, rejects))
         size += batch.nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
         rejects.budget.keep("columns", size)

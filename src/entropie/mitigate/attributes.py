@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import time as clock
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie._version import __version__
+from entropie.document.assessment import TailGroup
+from entropie.document.base import Provenance, converted
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidParameter, interruptible, option
+from entropie.findings import provenance_of
 from entropie.measures.classes import group_sizes
 from entropie.measures.entropy import entropy
+from entropie.measures.exposure import LEAST_GROUP, TAIL
 from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.measures.record_risk import AT_RISK
 from entropie.mitigate.attribute_measures import Link, Measures, Wanted, keys_of
@@ -28,7 +32,6 @@ from entropie.mitigate.attribute_risk import (
     ColumnAttacker,
     ColumnRisk,
     GroupRisk,
-    Made,
     Remedy,
     Step,
     TableInput,
@@ -45,10 +48,11 @@ from entropie.mitigate.attribute_table import (
     rule_from,
 )
 from entropie.progress import Progress, silent
+from entropie.request import Run
 from entropie.theory import checks
 from entropie.words import percent
 
-MOST_SETS = 3000
+USUAL_SET, MOST_SETS = 3, 3000
 SHAPLEY_COLUMNS = 8
 POINTS = (1, 2, 4, 8)
 """Numbers of random columns that attackers know."""
@@ -64,7 +68,7 @@ def attributes(
     *,
     columns: Sequence[str],
     id_column: str | None = None,
-    max_set: int = 3,
+    max_set: int | None = None,
     bins: Mapping[str, BinRule | int | str] | None = None,
     sensitive: Sequence[str] = (),
     within: Mapping[str, float] | None = None,
@@ -85,7 +89,8 @@ def attributes(
     risk above `at_risk` are counted. `seed` is that of everything drawn. `memory` is what the table may fill, in
     bytes; half of the machine's if not given.
     """
-    max_set = checks.whole_number("max_set", max_set)
+    if max_set is not None:
+        checks.whole_number("max_set", max_set)
     wanted = Wanted(tuple(sensitive), within or {}, population, tuple(link), at_risk, seed)
     progress("reading", 0.0)
     rules = {name: rule_from(rule) for name, rule in (bins or {}).items()}
@@ -94,18 +99,22 @@ def attributes(
     return assess_table(read, max_set, Measures.of(read, wanted, memory, progress), progress)
 
 
-def assess_table(table: AttributeTable, max_set: int, measures: Measures, progress: Progress = silent) -> AttributeRisk:
+def assess_table(
+    table: AttributeTable, max_set: int | None, measures: Measures, progress: Progress = silent
+) -> AttributeRisk:
     """The same for a table that has been read and measured."""
+    begun = clock.perf_counter()
     names = [column.name for column in table.columns]
-    max_set = min(max_set, len(names))
-    asked = sum(math.comb(len(names), size) for size in range(1, max_set + 1))
-    if asked > MOST_SETS:
+    most = min(max_set or USUAL_SET, len(names))
+    while max_set is None and most > 1 and _sets_up_to(most, len(names)) > MOST_SETS:
+        most -= 1
+    if (asked := _sets_up_to(most, len(names))) > MOST_SETS:
         raise InvalidParameter(
-            f"{len(names)} columns make {asked:,} sets of up to {max_set}, more than {MOST_SETS:,}; lower "
+            f"{len(names)} columns make {asked:,} sets of up to {most}, more than {MOST_SETS:,}; lower "
             f"{option('max_set')} or name fewer columns."
         )
     ledger = _Ledger(table.people, table.columns, measures.beside)
-    wanted = list(_subsets(names, max_set))
+    wanted = list(_subsets(names, most))
     for place, chosen in enumerate(wanted):
         progress("counting sets", place / len(wanted))
         ledger.risk(chosen)
@@ -117,7 +126,7 @@ def assess_table(table: AttributeTable, max_set: int, measures: Measures, progre
     left = [column.name for column in kept]
     start = coarse.risk(left)
     return AttributeRisk(
-        input=TableInput(table.name, table.sha256, table.people, table.dropped),
+        input=TableInput(table.name, table.sha256, table.people, table.dropped, table.id_column, table.unnamed),
         people=table.people,
         name_bits=math.log2(table.people),
         small_group=SMALL_GROUP,
@@ -132,9 +141,15 @@ def assess_table(table: AttributeTable, max_set: int, measures: Measures, progre
         attackers=tuple(_knowing(ledger, names, points) for points in POINTS if points <= len(names)),
         remedies=_remedies(coarse, start),
         **keys_of(measures),
+        knows="",
         sentences=(),
-        provenance=Made(__version__, None),
+        provenance=converted(provenance_of(Run(), begun), Provenance, "The run", "run it again"),
+        exposed=exposed(ledger.sizes(names)),
     )
+
+
+def _sets_up_to(largest: int, columns: int) -> int:
+    return sum(math.comb(columns, size) for size in range(1, largest + 1))
 
 
 class _Ledger:
@@ -152,6 +167,10 @@ class _Ledger:
         if key not in self._known:
             self._known[key] = self.risk_of(key, [self.columns[name] for name in key])
         return self._known[key]
+
+    def sizes(self, names: Iterable[str]) -> Sizes:
+        """How many people share each combination of these columns."""
+        return group_sizes([(self.columns[name].codes, self.columns[name].size) for name in names])
 
     def risk_of(self, names: tuple[str, ...], columns: Sequence[Column]) -> GroupRisk:
         """The risk of columns that need not be the table's own."""
@@ -173,6 +192,25 @@ def group_risk(names: tuple[str, ...], sizes: Sizes, people: int, population: in
         unique_share=float(np.count_nonzero(sizes == 1)) / people,
         small_share=float(sizes[sizes < SMALL_GROUP].sum()) / people,
     )
+
+
+def exposed(sizes: Sizes) -> tuple[TailGroup, ...]:
+    """The people in the smallest groups: the smallest group, 20 people, 0.1 %, 1 %, 10 %, everybody; exact shares.
+
+    Whoever is in a group of so many is found with probability 1/so many. Of people in groups of one size none comes
+    first, and no part of them is at a greater risk than all of them.
+    """
+    people, ordered = int(sizes.sum()), np.sort(sizes)
+    smallest = int(ordered[0] * np.searchsorted(ordered, ordered[0], side="right"))
+    parts = {max(LEAST_GROUP, math.ceil(round(share * people, 6))) for share in TAIL} | {LEAST_GROUP}
+    ends = np.cumsum(ordered)
+    found = []
+    for part in sorted({smallest, people, *(part for part in parts if smallest < part < people)}):
+        whole = int(np.searchsorted(ends, part, side="left"))  # groups that are in it wholly
+        before = int(ends[whole - 1]) if whole else 0
+        share = (whole + (part - before) / float(ordered[whole])) / part
+        found.append(TailGroup(part / people, part, ShareInterval(share, share, share)))
+    return tuple(found)
 
 
 def _subsets(names: Sequence[str], largest: int) -> Iterable[tuple[str, ...]]:

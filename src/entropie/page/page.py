@@ -15,8 +15,9 @@ from markupsafe import Markup
 
 from entropie import drawing
 from entropie.atomic import write_file
-from entropie.document import Document, typed
+from entropie.document import Document
 from entropie.errors import InvalidInput
+from entropie.mitigate.attribute_risk import document_of
 from entropie.page import charts, protection_charts
 from entropie.page.attackers import attackers, points_of
 from entropie.page.marks import Marked
@@ -39,8 +40,17 @@ _CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
 
 
 def render(document: dict[str, Any]) -> str:
-    """The report on a plain `assessment.json`, checked whole."""
-    whole, data, marked = typed(document), inlined(document), Marked(document)
+    """The report on a plain `assessment.json` or `attributes.json`, checked whole."""
+    whole = document_of(document)
+    if isinstance(whole, Document):
+        return _events(whole, document)
+    from entropie.page.table import render_table
+
+    return render_table(whole, document)
+
+
+def _events(whole: Document, document: dict[str, Any]) -> str:
+    data, marked = inlined(document), Marked(document)
     return template().render(
         d=marked.content,
         t=whole,
@@ -54,6 +64,8 @@ def render(document: dict[str, Any]) -> str:
         drawn=_drawn(whole),
         can_draw=drawing.available(),
         references=charts.REFERENCES_BITS,
+        exact=False,
+        inside="assessment",
         data=data,
     )
 

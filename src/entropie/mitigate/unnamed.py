@@ -1,0 +1,86 @@
+"""Columns of a table that were not named: whether one of them has another value for nearly everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from entropie.document.base import Part
+
+NEARLY = 0.99
+"""An identifier has so many different values among those that are there; a few mistakes make it no other column."""
+MOST_BYTES = 256 * 10**6
+"""Values that are kept to be told apart; a column that was an identifier until then counts as one."""
+
+_SOME = 50  # repeated values that do not rule out an identifier while the rest has not been seen
+
+
+class UnnamedColumn(Part, frozen=True):
+    """A column that was not assessed, and whether nearly nobody shares a value in it."""
+
+    name: str
+    identifier: bool
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What has been seen of a column that may be an identifier."""
+
+    rows: int = 0
+    there: int = 0
+    repeated: int = 0
+    parts: list[Any] = field(default_factory=list)
+
+    @property
+    def told(self) -> bool:
+        """Whether it is one: at least half of the people have a value, and hardly any of them the same."""
+        return self.repeated <= (1.0 - NEARLY) * self.there and 2 * self.there >= self.rows > 0
+
+
+class Unnamed:
+    """The columns that may still tell everybody apart, batch by batch; most are out after the first."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._seen = {name: _Seen() for name in names}
+        self._bytes = 0
+
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Look at some rows."""
+        for name, seen in list(self._seen.items()):
+            values = _there(batch.column(name))
+            seen.rows += batch.num_rows
+            seen.there += len(values)
+            seen.repeated += len(values) - _different(values)
+            if seen.repeated > _SOME + (1.0 - NEARLY) * seen.there:
+                del self._seen[name]
+            elif self._bytes < MOST_BYTES:
+                self._bytes += values.nbytes
+                seen.parts.append(values)
+
+    def told(self) -> tuple[UnnamedColumn, ...]:
+        """What was found, in the order of the table."""
+        for seen in self._seen.values():
+            seen.repeated += sum(map(_different, seen.parts)) - (
+                _different(pa.chunked_array(seen.parts)) if seen.parts else 0
+            )
+        return tuple(UnnamedColumn(name, name in self._seen and self._seen[name].told) for name in self.names)
+
+
+def _there(values: Any) -> Any:
+    """The values that are no blank."""
+    left = values.drop_null()
+    kind = left.type
+    return left.filter(pc.not_equal(left, "")) if pa.types.is_string(kind) or pa.types.is_large_string(kind) else left
+
+
+def _different(values: Any) -> int:
+    """How many different values there are; what Arrow cannot compare, such as lists, is compared as it is written."""
+    try:
+        return int(pc.count_distinct(values).as_py())
+    except pa.ArrowException:
+        return len({str(value) for value in values.to_pylist()})
