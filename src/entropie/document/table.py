@@ -124,9 +124,11 @@ class PopulationFile(Part, frozen=True):
 class Fitted(Part, frozen=True):
     """One way to estimate what cannot be counted, and its test: fitted to parts of the people, it predicts them all.
 
-    unique   share of people alone with their combination in the population
+    unique   share of the table's people alone with their combination in the population
+    success  share named by picking anybody of the population who fits
+    a, b     of the curve B(a, b + N - 1)/B(a, b)
     half     what half of the people predict for all of them; eighth likewise
-    found    what is true of all of them
+    found    what is true of all of them: the share alone in the table
     good     whether both come close
     """
 

@@ -26,6 +26,8 @@ from entropie.measures.diversity import Contents, disclosed, distinct_l, entropy
 from entropie.measures.inference import inference
 from entropie.measures.linkability import linkability
 from entropie.measures.record_risk import AT_RISK, record_risks
+from entropie.measures.uniqueness import estimate as estimated
+from entropie.measures.uniqueness import estimated_risks
 from entropie.mitigate.attribute_population import at_least_the_table, beside, population_of
 from entropie.mitigate.attribute_table import BANDS, AttributeTable, Column
 from entropie.progress import Progress, silent
@@ -105,6 +107,12 @@ class Measures:
     estimate: PopulationEstimate | None
     links: tuple[Linkability, ...]
 
+    @property
+    def beside(self) -> int | None:
+        """How many people the population has, where it is known."""
+        wide = self.population or self.estimate
+        return None if wide is None else wide.people
+
     @classmethod
     def of(cls, table: AttributeTable, wanted: Wanted, memory: int | None, progress: Progress = silent) -> Measures:
         """Measure a table that has been read."""
@@ -114,7 +122,9 @@ class Measures:
         every = {column.name: column for column in (*table.columns, *table.others)}
         risks, population, estimate = record_risks(sizes, wanted.at_risk), None, None
         if wanted.people is not None:
-            at_least_the_table(wanted.people, table.people)
+            progress("projecting", 0.0)
+            estimate = estimated(sizes, at_least_the_table(wanted.people, table.people), rng)
+            risks = estimated_risks(sizes, estimate, wanted.at_risk)
         elif wanted.population is not None:
             progress("reading the population", 0.0)
             population, both = beside(table, wanted.population, memory)

@@ -113,7 +113,7 @@ def assess_table(
             f"{len(names)} columns make {asked:,} sets of up to {most}, more than {MOST_SETS:,}; lower "
             f"{option('max_set')} or name fewer columns."
         )
-    ledger = _Ledger(table.people, table.columns)
+    ledger = _Ledger(table.people, table.columns, measures.beside)
     wanted = list(_subsets(names, most))
     for place, chosen in enumerate(wanted):
         progress("counting sets", place / len(wanted))
@@ -122,7 +122,7 @@ def assess_table(
     together = ledger.risk(names)
     kept = [column for column in table.columns if not column.identifier or column.proposed is not None]
     kept = kept or list(table.columns)
-    coarse = _Ledger(table.people, [column.in_bands() for column in kept])
+    coarse = _Ledger(table.people, [column.in_bands() for column in kept], measures.beside)
     left = [column.name for column in kept]
     start = coarse.risk(left)
     return AttributeRisk(
@@ -155,8 +155,8 @@ def _sets_up_to(largest: int, columns: int) -> int:
 class _Ledger:
     """Risks of sets of columns, each counted once."""
 
-    def __init__(self, people: int, columns: Sequence[Column]) -> None:
-        self.people = people
+    def __init__(self, people: int, columns: Sequence[Column], population: int | None) -> None:
+        self.people, self.population = people, population
         self.columns = {column.name: column for column in columns}
         self._order = {name: place for place, name in enumerate(self.columns)}
         self._known: dict[tuple[str, ...], GroupRisk] = {}
@@ -174,12 +174,13 @@ class _Ledger:
 
     def risk_of(self, names: tuple[str, ...], columns: Sequence[Column]) -> GroupRisk:
         """The risk of columns that need not be the table's own."""
-        return group_risk(names, group_sizes([(column.codes, column.size) for column in columns]), self.people)
+        sizes = group_sizes([(column.codes, column.size) for column in columns])
+        return group_risk(names, sizes, self.people, self.population)
 
 
-def group_risk(names: tuple[str, ...], sizes: Sizes, people: int) -> GroupRisk:
+def group_risk(names: tuple[str, ...], sizes: Sizes, people: int, population: int | None = None) -> GroupRisk:
     """What groups of these sizes say."""
-    bits, low, high = entropy(sizes, people)
+    bits, low, high = entropy(sizes, people, population)
     return GroupRisk(
         columns=names,
         bits=bits,
