@@ -1,4 +1,4 @@
-"""The table of the search for the cheapest generalisation: CPU seconds, memory, and the answer beside that of all nodes.
+"""The search for the cheapest generalisation: CPU seconds, memory, and the answer beside that of all combinations.
 
 Made people in the shape of the Adult census extract: 32,561 rows, eight columns with as many values, skewed and
 dependent; hierarchies as files, with as many levels as those that ARX ships for them (12,960 combinations). The data
