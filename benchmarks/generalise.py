@@ -1,7 +1,7 @@
 """The search for the cheapest generalisation: CPU seconds, memory, and the answer beside that of all combinations.
 
 Made people in the shape of the Adult census extract: 32,561 rows, eight columns with as many values, skewed and
-dependent; hierarchies as files, with as many levels as those that ARX ships for them (12,960 combinations). The data
+dependent; hierarchies as files, with as many levels as those that ARX ships for them (6,480 combinations). The data
 themselves are not at hand in any package. Every row is a process of its own, so that peak memory is its own.
 """
 
