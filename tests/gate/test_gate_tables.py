@@ -22,7 +22,11 @@ def table(sizes: list[int], **more: list[Any]) -> pa.Table:
     """Groups of these sizes, told apart by two columns; everybody has an id."""
     place = [group for group, size in enumerate(sizes) for _ in range(size)]
     return pa.table(
-        {"id": [f"p{i}" for i in range(len(place))], "town": [f"t{g // 3}" for g in place], "age": [g % 3 for g in place]}
+        {
+            "id": [f"p{i}" for i in range(len(place))],
+            "town": [f"t{g // 3}" for g in place],
+            "age": [g % 3 for g in place],
+        }
         | more
     )
 
