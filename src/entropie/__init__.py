@@ -98,12 +98,12 @@ _HOMES = {name.partition(":")[0]: (home, name) for home, names in _NAMES.items()
 
 __all__ = [
     "Assessment", "AttributeRisk", "Audit", "Budget", "Calibration", "Check", "Client", "Counts", "Crowd",
-    "EntropieError", "Erasure", "Estimates", "Generalisation", "Goal", "Guarantee", "HadamardResponse",
-    "HashFamily", "HashedReport", "HashedReports", "Identity", "InvalidInput", "InvalidParameter", "Ledger",
-    "LedgerGuarantee", "LocalHashing", "LossWeights", "Manifest", "Mitigation", "NoiseResponse", "NotSent",
-    "OutputFailed", "ParametersMismatch", "Policy", "Protection", "RandomChoice", "RandomizedResponse", "Refused",
-    "ScoreSetMeasures", "StoreAttack", "SubsetSelection", "Sweep", "TableAssessment", "TableManifest", "UnaryEncoding",
-    "Unreachable", "__version__", "accuracy", "apply", "assess", "attack_store", "attributes", "audit", "calibrate", "check",
+    "EntropieError", "Erasure", "Estimates", "Generalisation", "Goal", "Guarantee", "HadamardResponse", "HashFamily",
+    "HashedReport", "HashedReports", "Identity", "InvalidInput", "InvalidParameter", "Ledger", "LedgerGuarantee",
+    "LocalHashing", "LossWeights", "Manifest", "Mitigation", "NoiseResponse", "NotSent", "OutputFailed",
+    "ParametersMismatch", "Policy", "Protection", "RandomChoice", "RandomizedResponse", "Refused", "ScoreSetMeasures",
+    "StoreAttack", "SubsetSelection", "Sweep", "TableAssessment", "TableManifest", "UnaryEncoding", "Unreachable",
+    "__version__", "accuracy", "apply", "assess", "attack_store", "attributes", "audit", "calibrate", "check",
     "compare", "design", "from_document", "generalise", "parameters_id", "protect", "report", "scores", "sweep",
     "to_document",
 ]  # fmt: skip

@@ -87,11 +87,8 @@ def _there(values: Any) -> Any:
     kind = values.type
     if pa.types.is_nested(kind):
         return pa.array([str(value.as_py()) for value in values], pa.large_string())
-    return (
-        values.filter(pc.not_equal(values, ""))
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        else values
-    )
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return values.filter(pc.not_equal(values, "")) if text else values
 
 
 def _different(values: Any) -> int:

@@ -116,9 +116,10 @@ def generalise(
     """Find the cheapest generalisation of a table (a path, or anything with `__arrow_c_stream__`) that meets a limit.
 
     Everybody shares the released values of `columns` with `k` people (a `highest` risk of 1/k); groups divided by
-    people, the `average` risk, may be limited too; `profile` is a published limit on either. At most the share `suppress` of people is left out. Columns can be
-    released in groups of files (`hierarchies`), numbers in bands, codes (and `prefixes`) with fewer characters, or
-    not at all. The result is the best of all combinations on the scale `cost`.
+    people, the `average` risk, may be limited too; `profile` is a published limit on either. At most the share
+    `suppress` of people is left out. Columns can be released in groups of files (`hierarchies`), numbers in bands,
+    codes (and `prefixes`) with fewer characters, or not at all. The result is the best of all combinations on the
+    scale `cost`.
     """
     wanted = Wanted(profile, k, highest, average, suppress)
     chosen = TableOptions(
