@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,8 @@ def incomes(step: float) -> Floats:
     return normed(np.diff(np.concatenate(([0.0], below))))
 
 
-def normed(shares: Floats) -> Floats:
-    return np.asarray(shares / shares.sum())
+def normed(shares: NDArray[np.floating[Any]]) -> Floats:
+    return np.asarray(shares / shares.sum(), np.float64)
 
 
 def laws() -> dict[str, Floats]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def row(
 ) -> str:
     alone = float(truths[:, 0].mean())
     said = [one for one in found if one.unique is not None]
-    by = {method: [] for method in ("Pitman-Yor", "ranks")}  # type: dict[str, list[float]]
+    by: dict[str, list[float]] = {"Pitman-Yor": [], "ranks": []}
     for one in found:
         for fit in one.fits:
             if fit.unique is not None:
@@ -96,7 +96,12 @@ def row(
             held[1] += one.success.low <= named <= one.success.high
     theirs = rival(curves, found[0].people)
     in_part = [one["shares"][-1] for one in curves]
-    ways = ([one.unique.value for one in said if one.unique is not None], *by.values(), theirs, in_part)
+    ways: tuple[Sequence[float], ...] = (
+        [one.unique.value for one in said if one.unique is not None],
+        *by.values(),
+        theirs.tolist(),
+        in_part,
+    )
     errors = " | ".join(off(way, alone) if len(way) else "" for way in ways)
     kept = f"{held[0]} and {held[1]} of {len(said)}"
     return f"| {label} | {alone:.3f} | {errors} | {kept} | {len(found) - len(said)} |"

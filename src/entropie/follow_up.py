@@ -9,7 +9,8 @@ from typing import Any
 
 from entropie import document as documents
 from entropie.assessment import Assessment
-from entropie.document.base import converted, parsed, read_bytes
+from entropie.contents import read_bytes
+from entropie.document.base import converted, parsed
 from entropie.errors import InvalidInput, interruptible, printable
 from entropie.gate import comparison, table_comparison
 from entropie.gate.comparison import Comparison

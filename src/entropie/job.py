@@ -132,7 +132,7 @@ class Job:
 
 def read_job(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The tables of a job file."""
-    return read_toml(Path(path), "Configuration", "`--print-config` writes one")
+    return read_toml(path, f"Configuration {path}", "`--print-config` writes one")
 
 
 def _may_be_written(declared: dataclasses.Field[Any]) -> bool:

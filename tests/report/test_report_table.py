@@ -46,13 +46,16 @@ def made(kind: str) -> dict[str, Any]:
             asked |= {"profile": "ema"}
         case "one column":
             asked |= {"columns": ["age"]}
+        case "measured":
+            asked |= {"sensitive": ["ill", "town"], "columns": ["age", "sex"], "link": [(("age",), ("sex",))]}
+            asked |= {"population": pa.table({**columns, "id": columns["id"]}), "profile": "ema"}
         case "many":
             columns |= {f"c{i}": rng.integers(0, 3, people) for i in range(30)}
             asked |= {"columns": [name for name in columns if name not in ("id", "ill")], "profile": "ema"}
     return entropie.attributes(pa.table(columns), **asked).document
 
 
-KINDS = ["none", "limited", "FAIL", "average", "identifier", "few", "one column", "many"]
+KINDS = ["none", "limited", "FAIL", "average", "identifier", "few", "one column", "measured", "many"]
 CONSTANTS = {"95", "05/2014", "29", "SHA-256"}
 
 
@@ -90,6 +93,11 @@ def test_the_numbers_that_matter_are_shown(case: Any) -> None:
     if document["verdict"]:
         wanted |= {"verdict.decision", "verdict.limit", "verdict.judged_risk.value", "verdict.whom", "review.date"}
         wanted |= {f"verdict.rests_on.{i}" for i in range(len(document["verdict"]["rests_on"]))}
+    wanted |= {f"record_risk.{i}.average" for i in range(len(document["record_risk"]))} | {"anonymity.meaning"}
+    for i in range(len(document["sensitive"])):
+        wanted |= {f"sensitive.{i}.meaning", f"sensitive.{i}.t", f"sensitive.{i}.inference.in_table.value"}
+    wanted |= {f"links.{i}.meaning" for i in range(len(document["links"]))}
+    wanted |= {f"{name}.meaning" for name in ("population", "estimate") if document[name]}
     wanted |= {f"about.{name}" for name, value in document["about"].items() if value}
     assert wanted <= shown
 

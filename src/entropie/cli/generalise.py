@@ -41,6 +41,7 @@ _COSTS = {
 @click.argument("table", type=click.Path(path_type=Path))
 @option("--columns", required=True, metavar="A,B,C", group="Attacker", help="Columns that an attacker may know.")
 @option("--id", "id_column", metavar="C", group="Input", help="Column that holds the person, once each.")
+@option("--profile", metavar="NAME", group="Verdict", help="Meet this published limit.")
 @option("--k", type=COUNT, metavar="N", group="Verdict", help="Everybody shares their values with N at least.")
 @option("--highest", type=SHARE, metavar="SHARE", group="Verdict", help="Highest risk of anybody: 1/N.")
 @option("--average", type=SHARE, metavar="SHARE", group="Verdict", help="Average risk: groups divided by people.")
@@ -64,6 +65,7 @@ def generalise(
     table: Path,
     columns: str,
     id_column: str | None,
+    profile: str | None,
     k: int | None,
     highest: float | None,
     average: float | None,
@@ -90,6 +92,7 @@ def generalise(
     entropie apply out/plan.json people.csv --out safer.csv
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting
+    from entropie.data.columns import check_table
     from entropie.mitigate.attribute_risk import Made
     from entropie.mitigate.attribute_table import rule_of
     from entropie.release.apply import apply as applied
@@ -102,12 +105,15 @@ def generalise(
     refuse_overwriting([table, *files.values()], [*mine, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
         check_file(path)
+    if apply_to is not None:
+        check_table(apply_to)
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
         with output.stages(quiet=quiet) as progress:
             result = find(
                 table,
                 columns=_names(columns),
+                profile=profile,
                 k=k,
                 highest=highest,
                 average=average,
@@ -127,7 +133,7 @@ def generalise(
     made = None
     if apply_to is not None and result.plan is not None:
         with output.stages(quiet=quiet) as progress:
-            made = applied(result.plan, table, apply_to, memory=memory, progress=progress)
+            made = attempts.run(partial(applied, result.plan, table, apply_to, memory=memory, progress=progress))
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:

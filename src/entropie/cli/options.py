@@ -238,7 +238,7 @@ def _distribution(path: Path) -> Any:
 
 def load_parameters(path: Path) -> Any:
     """The mechanism of a parameter document on file."""
-    from entropie.document.base import read_bytes
+    from entropie.contents import read_bytes
     from entropie.mechanisms.parameters import from_document
 
     name = f"Parameter document {path}"

@@ -243,8 +243,9 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag=SCHEMA):
             return f"Bands of {listed(widths)} do not help: {percent(before)} are re-identified all the same."
         if banded.success > _HELPS * before:
             return f"Bands of {listed(widths)} hardly help: {left}."
-        most = "most people, " if banded.success > _MOST else ""
-        return f"Release bands of {listed(widths)} instead of the numbers: {most}{left}."
+        if banded.success > _MOST * before:
+            return f"Bands of {listed(widths)} are not enough: {left}."
+        return f"Release bands of {listed(widths)} instead of the numbers: {left}."
 
     def __repr__(self) -> str:
         head = f"Attributes of {plural(self.people, 'person', 'people')} in {plural(len(self.columns), 'column')}"

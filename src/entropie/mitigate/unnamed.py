@@ -35,6 +35,10 @@ class _Seen:
     repeated: int = 0
     parts: list[Any] = field(default_factory=list)
 
+    def repeats(self, more: int) -> bool:
+        """Whether so many repeated values more rule it out."""
+        return self.repeated + more > _SOME + (1.0 - NEARLY) * self.there
+
     @property
     def told(self) -> bool:
         """Whether it is one: at least half of the people have a value, and hardly any of them the same."""
@@ -50,37 +54,42 @@ class Unnamed:
         self._bytes = 0
 
     def see(self, batch: pa.RecordBatch) -> None:
-        """Look at some rows."""
+        """Look at some rows; a column is out before values that are written once and repeated are unfolded."""
         for name, seen in list(self._seen.items()):
-            values = _there(batch.column(name))
+            column = batch.column(name).drop_null()
+            if pa.types.is_dictionary(column.type):
+                if seen.repeats(len(column) - _different(column.indices)):
+                    del self._seen[name]
+                    continue
+                column = column.dictionary_decode()
+            values = _there(column)
             seen.rows += batch.num_rows
             seen.there += len(values)
-            seen.repeated += len(values) - _different(values)
-            if seen.repeated > _SOME + (1.0 - NEARLY) * seen.there:
+            repeated = len(values) - _different(values)
+            if seen.repeats(repeated):
                 del self._seen[name]
-            elif self._bytes < MOST_BYTES:
+                continue
+            seen.repeated += repeated
+            if self._bytes < MOST_BYTES:
                 self._bytes += values.nbytes
                 seen.parts.append(values)
 
     def told(self) -> tuple[UnnamedColumn, ...]:
         """What was found, in the order of the table."""
         for seen in self._seen.values():
-            seen.repeated += sum(map(_different, seen.parts)) - (
-                _different(pa.chunked_array(seen.parts)) if seen.parts else 0
-            )
+            if seen.parts:
+                seen.repeated += sum(map(_different, seen.parts)) - _different(pa.chunked_array(seen.parts))
         return tuple(UnnamedColumn(name, name in self._seen and self._seen[name].told) for name in self.names)
 
 
 def _there(values: Any) -> Any:
-    """The values that are no blank."""
-    left = values.drop_null()
-    kind = left.type
-    return left.filter(pc.not_equal(left, "")) if pa.types.is_string(kind) or pa.types.is_large_string(kind) else left
+    """The values that are no blank; what Arrow cannot compare, such as lists, as it is written."""
+    kind = values.type
+    if pa.types.is_nested(kind):
+        return pa.array([str(value.as_py()) for value in values], pa.large_string())
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return values.filter(pc.not_equal(values, "")) if text else values
 
 
 def _different(values: Any) -> int:
-    """How many different values there are; what Arrow cannot compare, such as lists, is compared as it is written."""
-    try:
-        return int(pc.count_distinct(values).as_py())
-    except pa.ArrowException:
-        return len({str(value) for value in values.to_pylist()})
+    return int(pc.count_distinct(values).as_py())
