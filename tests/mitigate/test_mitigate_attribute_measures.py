@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 
 import jsonschema
@@ -81,6 +82,26 @@ def test_a_sensitive_column_of_numbers_is_ordered_and_one_of_words_is_not():
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     jsonschema.validate(document, schema("attributes"))
     assert "10001" not in json.dumps(document["sensitive"])
+
+
+def test_what_pycanon_computes_too():
+    """Recorded from pycanon 1.3.6 (k_anonymity, l_diversity, entropy_l_diversity, t_closeness) on these very rows.
+
+    It rounds the entropy l down. Its c of recursive diversity sorts values from the rarest, and is another number.
+    """
+    draw = random.Random(1).random
+    rows = [
+        (18 + int(4 * draw()), "fm"[draw() < 0.5], "abc"[int(3 * draw())], int(1000 * draw() ** 3) // 50 * 50, "uvwxyz"[int(6 * draw() ** 1.5)])
+        for _ in range(300)
+    ]  # fmt: skip
+    table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(["age", "sex", "town", "pay", "ill"])})
+    found = attributes(table, columns=["age", "sex", "town"], sensitive=["pay", "ill"])
+    assert found.anonymity.k == 8
+    pay, ill = found.sensitive
+    assert (pay.distinct_l, int(pay.entropy_l)) == (2, 1)
+    assert (ill.distinct_l, int(ill.entropy_l)) == (4, 2)
+    assert pay.t == pytest.approx(0.21631578947368416)
+    assert ill.t == pytest.approx(0.3463636363636363)
 
 
 def test_missing_sensitive_numbers_are_a_value_of_their_own():
