@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropie.cli import output
+from entropie.cli.attribute_tables import measure_parts
 from entropie.cli.verdicts import conditions, files_text
 from entropie.words import bits, count, interval, listed, percent, plural
 
@@ -25,8 +26,8 @@ _NOT_COVERED = (
 _READING = (
     "Re-identified: by an attacker who knows these columns of everybody and picks anybody of those who fit. Unique: "
     "sharing the values with nobody; below 10: with fewer than ten, themselves counted. Population: all those whom "
-    "these people are a sample of; there the bits are a little more, because a sample lacks rare values, and there is "
-    "no upper end where too many are unique. Adds: bits lost when the column alone is dropped; average: the same over "
+    "these people are a sample of; there the bits are more, because a sample lacks rare values, and there is no upper "
+    "end where these may be any number. Adds: bits lost when the column alone is dropped; average: the same over "
     "all orders in which columns become known."
 )
 
@@ -56,6 +57,7 @@ def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int]
         if len(result.columns) > 1:
             parts += ["\n".join(_set_table(result)), "\n".join(_attacker_table(result))]
             parts.append(output.paragraph(_order_sentence(result)))
+        parts += measure_parts(result)
     elif columns:
         parts.append("\n".join(_main_columns(result, columns)))
     if helping[:remedies]:

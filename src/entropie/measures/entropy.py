@@ -12,7 +12,7 @@ terms then come to at most f1/(n x), as if each class that Chao's estimate says 
 fall faster; power laws, the heaviest of all that have been tried, just so.
 
 Nothing above log2 n is told from n people: there is no upper end. Where the population has N people, the terms end at
-N, the spread and the bias shrink by 1 - n/N, and there is always one, log2 N at most. `scripts/bench entropy` prints how
+N, the spread and the bias shrink by 1 - n/N, and there is always one, log2 N at most. `scripts/bench entropy` has how
 often the interval holds the truth.
 """
 

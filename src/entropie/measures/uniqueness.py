@@ -1,7 +1,7 @@
 """What is to be expected of a table in a population of which only the size is known: who stays alone, how classes grow.
 
 Estimated in two ways. By the process of Pitman and Yor (`measures.pitman_yor`), fitted to all classes together. By
-ranks (`measures.projection`): a stranger shares person i's combination with a probability q_i of its own, q ~ Beta(a, b)
+ranks (`measures.projection`): a stranger shares the combination of person i with a probability q_i, q ~ Beta(a, b)
 over people. The first is taken where it holds good, else the second, else nothing is said. Good is which predicts,
 fitted to half and to an eighth of the people, how many of all are alone. Who is alone in the population is alone in the
 table, so that nothing is more than what was found.
