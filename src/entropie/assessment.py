@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from entropie import document as documents
-from entropie.atomic import claimed, write_together
+from entropie.atomic import claimed
 from entropie.data.prepare import Prepared, prepare
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
@@ -64,18 +64,9 @@ class Assessment(Findings):
 
     def write_into(self, folder: Path, *, report: bool = True) -> tuple[Path, ...]:
         """Write both files into a folder that this run has claimed; the first also where the second cannot be made."""
-        page, problem = None, None
-        if report:
-            from entropie.page import render
+        from entropie.page import write_both
 
-            try:
-                page = render(self.document)
-            except Exception as found:
-                problem = found
-        files = write_together(folder, dict(zip(FILES, (documents.text_of(self.document), page), strict=True)))
-        if problem is not None:
-            raise problem
-        return files
+        return write_both(folder, FILES, documents.text_of(self.document), self.document if report else None)
 
     def _lines(self) -> Iterator[str]:
         if self.verdict is not None:

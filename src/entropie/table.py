@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from entropie.atomic import claimed, write_together
+from entropie.atomic import claimed
 from entropie.document.base import converted, json_text
 from entropie.errors import EntropieError, InvalidInput, interruptible, option
 from entropie.findings import provenance_of
@@ -50,25 +50,16 @@ class TableAssessment(AttributeRisk, frozen=True, tag_field="schema", tag=Attrib
         """0 the limit is met, waived or not named; 1 it is not met; 3 the data cannot tell."""
         return exit_code(self.document["verdict"])
 
-    def write(self, folder: str | os.PathLike[str], *, report: bool = True) -> tuple[Path, ...]:
+    def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write attributes.json and report.html into a folder, made where it does not exist; returns the files."""
         with claimed(folder) as place:
-            return self.write_into(place, report=report)
+            return self.write_into(place)
 
     def write_into(self, folder: Path, *, report: bool = True) -> tuple[Path, ...]:
         """Write both files into a folder that this run has claimed; the first also where the second cannot be made."""
-        page, problem = None, None
-        if report:
-            from entropie.page import render
+        from entropie.page import write_both
 
-            try:
-                page = render(self.document)
-            except Exception as found:
-                problem = found
-        files = write_together(folder, dict(zip(FILES, (json_text(self.document), page), strict=True)))
-        if problem is not None:
-            raise problem
-        return files
+        return write_both(folder, FILES, json_text(self.document), self.document if report else None)
 
 
 @interruptible

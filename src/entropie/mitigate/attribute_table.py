@@ -274,7 +274,9 @@ def _column(name: str, values: Any, rule: BinRule | None, typed: bool) -> Column
         numbers = np.append(numbers, np.nan)
     size += bool(missing)
     if rule is not None and numbers is None:
-        raise InvalidParameter(f"{option('bins')} asks for bands of column `{name}`, which does not hold numbers only.")
+        raise InvalidParameter(
+            f"{option('bins')} asks for bands of column `{name}`, which does not hold numbers only; leave it out."
+        )
     digits &= rule is None or rule == BinRule()  # who asks for bands has said that these are numbers
     column = Column(name, codes, size, missing, codes, size, numbers, digits, None, distinct)
     if numbers is None or rule == BinRule():

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from entropie import drawing
-from entropie.atomic import write_file
+from entropie.atomic import write_file, write_together
 from entropie.document import Document
 from entropie.errors import InvalidInput
 from entropie.mitigate.attribute_risk import document_of
@@ -90,6 +90,23 @@ def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
     page = render(document).encode()
     write_file(path, page)
     return len(page)
+
+
+def write_both(folder: Path, names: tuple[str, str], text: str, document: dict[str, Any] | None) -> tuple[Path, ...]:
+    """Write the text of a document and its report into a folder that the run has claimed; returns the files.
+
+    The first is written also where the second cannot be made; without a document to render, an old report goes.
+    """
+    page, problem = None, None
+    if document is not None:
+        try:
+            page = render(document)
+        except Exception as found:
+            problem = found
+    files = write_together(folder, dict(zip(names, (text, page), strict=True)))
+    if problem is not None:
+        raise problem
+    return files
 
 
 def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:
