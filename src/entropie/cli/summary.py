@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entropie.cli import output
+from entropie.cli.verdicts import conditions, files_text
 from entropie.document.assessment import NAMES, SplitFacts, leading
 from entropie.words import bits, count, interval, percent, plural
 
@@ -69,7 +70,8 @@ def _headline(result: Assessment) -> str:
             text += f"; of the most exposed {percent(exposed.share)}, {right}"
         return output.paragraph(f"{text}.")
     lines = output.paragraph(verdict["headline"])
-    return "\n".join([lines, *map(output.paragraph, _conditions(verdict, result))])
+    more = "; attack more with --targets" if result.best.measures.targets < result.users else ""
+    return "\n".join([lines, *map(output.paragraph, conditions(verdict, more))])
 
 
 def _assessed(result: Assessment) -> str:
@@ -78,26 +80,6 @@ def _assessed(result: Assessment) -> str:
     if total <= result.assessed:
         return "people"
     return f"the {plural(result.assessed, 'person', 'people')} assessed (of {count(total)})"
-
-
-def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
-    """What the decision rests on beside the number: first whatever narrows the assessment."""
-    lines = []
-    if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
-        lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
-    if verdict["decision"] == "PASS (limited)":
-        unless = "Exit code 3: a pipeline goes on only with --accept-limited."
-        lines.append("Accepted by --accept-limited." if verdict["limits_accepted"] else unless)
-    lines += verdict["unsettled"]
-    if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
-        lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
-    if verdict["people_needed"] is not None:
-        needed = plural(verdict["people_needed"], "person", "people")
-        drawn = "; attack more with --targets" if result.best.measures.targets < result.users else ""
-        lines.append(f"About {needed} would be needed to tell{drawn}.")
-    if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
-        lines.append(f"Waived until {verdict['waiver']['expires']}.")
-    return lines
 
 
 def _people(result: Assessment, name: str) -> list[str]:
@@ -260,15 +242,7 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
         lines.append(f"Next:   judge it (--profile ema), lower it ({lower})")
     elif not result.verdict["decision"].startswith("PASS"):
         lines.append(f"Next:   lower it ({lower})")
-    report = next((file for file in files if file.suffix == ".html"), None)
-    if report is not None:
-        from entropie.drawing import available
-
-        lines.append(f"Report: {output.name(report)}")
-        if not available():
-            lines.append("The report has no charts; for these run: pip install 'entropie[report]'")
-    elif files:
-        lines.append(f"All numbers: {output.name(files[0])}")
+    lines += files_text(files)
     return "\n".join(lines)
 
 
