@@ -14,14 +14,14 @@ from entropie.data.columns import TableWriter
 from entropie.data.reports import to_columns
 from entropie.errors import InvalidInput
 from entropie.estimation.likelihood import Hashes, most_likely_shares
-from entropie.mechanisms.hadamard import HadamardResponse
 from entropie.mechanisms.erasure import Erasure
+from entropie.mechanisms.hadamard import HadamardResponse
 from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.likely import most_likely
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
-from entropie.mechanisms.parameters import to_document
 from entropie.mechanisms.noise_response import NoiseResponse
+from entropie.mechanisms.parameters import to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
 from entropie.mechanisms.subset_selection import SubsetSelection
 from entropie.mechanisms.unary_encoding import UnaryEncoding

@@ -204,7 +204,8 @@ class _Job:
         chances = self.mechanism.likelihoods(sent)[:, items]
         most = chances >= chances.max(axis=1, keepdims=True) * (1.0 - 1e-9)
         least = chances <= chances.min(axis=1, keepdims=True) * (1.0 + 1e-9)
-        return tuple([row.tobytes() for row in rows] for rows in (self.mechanism.rows_of(sent), most + 2 * least))
+        shapes = most + 2 * least
+        return [row.tobytes() for row in self.mechanism.rows_of(sent)], [row.tobytes() for row in shapes]
 
 
 class _Lesson:

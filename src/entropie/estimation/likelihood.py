@@ -1,11 +1,12 @@
 """The most likely distribution behind reports, by EM: it uses what counts of supports leave out.
 
-A report of local hashing of which the items S have the share P(S) is made with probability m = (1-theta)/g + theta P(S),
-up to a factor that is the same for all distributions; for other mechanisms m = sum p(x) q(x), from a table of every
-report that came with its probabilities q, up to a factor too. A step of EM is p(x) D(x) with D(x) = (1/n) sum over reports of q(x)/m, where
-q(x) is the probability of the report if x is the item. The logarithm of the likelihood is concave, so that no
+A report of local hashing of which the items S have the share P(S) is made with probability m = (1-theta)/g + theta
+P(S), up to a factor that is the same for all distributions; of other mechanisms with m = sum p(x) q(x), from a table of
+every report that came and its probabilities q. A step of EM is p(x) D(x) with D(x) = (1/n) sum over reports of q(x)/m,
+where q(x) is the probability of the report if x is the item. The logarithm of the likelihood is concave, so that no
 distribution exceeds the one in hand by more than n (max D - 1): that certifies the end. Steps are extrapolated two at a
-time (Varadhan & Roland 2008) and taken where they help. Memory: a few numbers per item, and one batch of reports.
+time (Varadhan & Roland 2008) and taken where they help. Memory: a few numbers per item, and one batch of reports or the
+table.
 """
 
 from __future__ import annotations

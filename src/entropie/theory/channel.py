@@ -38,9 +38,7 @@ def capacity(matrix: ArrayLike, tolerance_bits: float = 1e-9) -> Capacity:
     return capacity_of(checked_matrix(matrix), tolerance_bits)
 
 
-def alpha_bits(
-    matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9, known: Capacity | None = None
-) -> Between:
+def alpha_bits(matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9, known: Capacity | None = None) -> Between:
     """The largest capacity over all choices of at most n rows; `known` is that of all rows, where it is."""
     Q, n = checked_matrix(matrix), checks.whole_number("users", users)
     whole = known or capacity_of(Q, tolerance_bits)
