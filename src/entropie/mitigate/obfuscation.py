@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from fractions import Fraction
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from entropie.mechanisms.calibrate import calibrate
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
-from entropie.theory import checks
+from entropie.theory import checks, everybody
 from entropie.theory.calibration import largest_theta
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, certified_success
@@ -45,6 +46,7 @@ _WORK = 3e8  # support tests over all repetitions; beyond it there are fewer of 
 _PAIRS = 1e10  # (report, item of a person) pairs that an attack on hashed reports may look at
 _GRID = 16
 Noisy = RandomizedResponse | LocalHashing
+Leak = Literal["alone", "all"]
 _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 
 
@@ -52,7 +54,8 @@ _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 class Wanted:
     """The protection that is asked for.
 
-    error             error rate that whoever sees one person's reports alone shall have, at least
+    error             error rate that an attacker shall have, at least
+    leak              which attacker: who sees one person's reports "alone", or who holds "all"
     reports_per_user  how many events each person sends
     max_epsilon       largest budget allowed; None: local hashing is kept to that of randomized response
     scope             attackers that are tried, by name; all where empty
@@ -66,8 +69,11 @@ class Wanted:
     scope: tuple[str, ...] = ()
     repetitions: int = REPETITIONS
     also: tuple[float, ...] = WANTED_ERRORS
+    leak: Leak = "alone"
 
     def __post_init__(self) -> None:
+        if self.leak not in ("alone", "all"):
+            raise InvalidParameter.of("leak", "alone or all", self.leak)
         object.__setattr__(self, "error", wanted_error_value(self.error))
         checks.whole_number("reports_per_user", self.reports_per_user)
         checks.whole_number("repetitions", self.repetitions)
@@ -150,7 +156,9 @@ def preferred(prices: Sequence[tuple[float, float]]) -> list[int]:
     return sorted(allowed, key=lambda place: prices[place][1])
 
 
-def best_response(senders: Senders, wanted_error: float, max_epsilon: float | None = None) -> RandomizedResponse:
+def best_response(
+    senders: Senders, wanted_error: float, max_epsilon: float | None = None, leak: Leak = "alone"
+) -> RandomizedResponse:
     """Randomized response with the most truth that guarantees the error, and no larger budget than allowed."""
     _check_reachable(senders.users, wanted_error)
     response = calibrate(
@@ -158,7 +166,7 @@ def best_response(senders: Senders, wanted_error: float, max_epsilon: float | No
         domain_size=senders.domain_size,
         bayes_error=wanted_error,
         certainty=1.0,
-        scope="alone",
+        scope=leak,
         mechanism="rr",
         reports=senders.reports_per_user,
     ).mechanism
@@ -168,10 +176,10 @@ def best_response(senders: Senders, wanted_error: float, max_epsilon: float | No
     return _with_some_truth(response, wanted_error)
 
 
-def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> LocalHashing:
+def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float, leak: Leak = "alone") -> LocalHashing:
     """Local hashing that guarantees the error with the hash size that is best for the most frequent items.
 
-    Buckets hide people, so that fewer of them allow more truth at the same average error, up to no lies at all. Then
+    Buckets hide people whose reports leak alone, so that fewer of them allow more truth, up to no lies at all. Then
     nobody could deny anything: `max_epsilon` keeps the budget within that of another mechanism. Of very large data,
     hash sizes so small that the attack on them would take hours are excluded.
     """
@@ -185,7 +193,7 @@ def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> L
         return math.fsum(math.sqrt(rates.l2(float(p), senders.reports)) / float(p) for p in shares)
 
     def priced(hash_size: int) -> tuple[float, float, int, LocalHashing]:
-        mechanism = _hashing(senders, wanted_error, hash_size, max_epsilon)
+        mechanism = _hashing(senders, wanted_error, hash_size, max_epsilon, leak)
         return loss(mechanism), mechanism.epsilon, hash_size, mechanism
 
     fewest = min(senders.domain_size, max(2, math.ceil(senders.reports * senders.train.events / _PAIRS)))
@@ -197,10 +205,12 @@ def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> L
     return _with_some_truth(min(seen.values(), key=lambda tried: tried[:3])[3], wanted_error)
 
 
-def _hashing(senders: Senders, wanted_error: float, hash_size: int, max_epsilon: float) -> LocalHashing:
+def _hashing(senders: Senders, wanted_error: float, hash_size: int, max_epsilon: float, leak: Leak) -> LocalHashing:
     k = senders.domain_size
 
     def success(theta: float) -> float:
+        if leak == "all":
+            return float(everybody.success(Crowd(senders.users, senders.reports_per_user), k, Fraction(theta)))
         channel = ChannelParameters("glh", k, epsilon_of(theta, hash_size), hash_size, theta=theta)
         return float(certified_success(channel, Crowd(senders.users, senders.reports_per_user)))
 
