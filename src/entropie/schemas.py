@@ -47,6 +47,11 @@ _DOCUMENTS = {
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
     "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
+    "score-systems": (
+        "scores.json, also printed by `scores --json` for several systems",
+        "page.scores",
+        "Systems",
+    ),
     "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),
     "sweep": ("sweep.json, also printed by `sweep --json`", "release.result", "Sweep"),
     "table-manifest": (
