@@ -226,7 +226,8 @@ def _need(goal: ProtectionGoal) -> str:
         "these data": f"No noise is needed for an error rate of {wanted} while people behave as in these data.",
         "measured": f"Pseudonyms alone reach an error rate of {wanted} against the attack tried. This is measured, not "
         "guaranteed: a better informed attacker may do better, and only noise rules that out.",
-        None: f"Noise is needed for an error rate of {wanted}: pseudonyms alone do not reach it.",
+        None: f"Noise is needed for an error rate of {wanted}: pseudonyms alone do not "
+        f"{'guarantee' if goal.error_measured >= goal.bayes_error else 'reach'} it.",
     }[goal.basis]
 
 
