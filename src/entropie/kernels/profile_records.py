@@ -65,7 +65,7 @@ class Company(NamedTuple):
 
     offsets: Ints
     items: Codes
-    weights: Floats  # per trace: 1/sqrt(items)
+    weights: Floats  # per trace: 1/sqrt(items), 0 of too many
     starts: Ints  # per item: where the traces that hold it begin
     holders: Codes
     reach: Floats  # per item: sum over its traces of weight times other items
@@ -118,8 +118,8 @@ def add_company(company: Company, item: int, own: int, weight: float, together: 
     stride, each = looked_at(company, item, own)
     for post in range(company.starts[item], company.starts[item + 1], stride):
         trace = company.holders[post]
-        if trace != own:
-            part = weight * company.weights[trace] * each
+        part = weight * company.weights[trace] * each
+        if trace != own and part > 0.0:
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
                 together[company.items[place]] += part
 
@@ -131,8 +131,8 @@ def company_among(company: Company, item: int, own: int, numbers: Ints, together
     stride, each = looked_at(company, item, own)
     for post in range(company.starts[item], company.starts[item + 1], stride):
         trace = company.holders[post]
-        if trace != own:
-            part = company.weights[trace] * each
+        part = company.weights[trace] * each
+        if trace != own and part > 0.0:
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
                 number = numbers[company.items[place]]
                 if number >= 0:

@@ -119,6 +119,14 @@ def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIn
     return Candidates(np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks]))
 
 
+def looks(scene: Scene, how: Search, index: SearchIndex) -> float:
+    """At how many people a search looks for each of the scene's targets, in the mean."""
+    hours = HOUR_WEIGHT if scene.people.slots.size else 0.0
+    seen = nearest_people(scene.people, scene.targets, index.starts, index.owners, index.ceilings, hours, how.kept)[2]
+    everybody = 0 if how.repeats and not how.habits else scene.users + index.starts.size
+    return seen / max(scene.targets.sizes.size, 1) + everybody
+
+
 def merge_candidates(parts: Sequence[Candidates], how: Search) -> Candidates:
     """The best over several blocks of people, whose numbers are everybody's; equal scores by number."""
     middle = 0 if how.repeats else how.kept // 2
