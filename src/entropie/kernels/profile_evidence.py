@@ -18,14 +18,12 @@ from entropie.kernels.profile_records import (
 )
 
 FEATURES = (
-    "item", "presence", "item_hour", "hour", "gap", "return", "day", "neighbours", "rarity", "category",
-    "category_hour", "reverse", "again",
+    "item", "presence", "item_hour", "neighbours", "rarity", "category", "category_hour", "reverse", "again", "hour",
+    "gap", "return", "day", "pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple",
 )  # fmt: skip
-"""Kinds of evidence, in the order of the columns that `evidence` returns."""
+"""Kinds of evidence, in the order of the columns that `evidence` returns; habits last."""
 
-_ITEM, _PRESENCE, _ITEM_HOUR, _HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_HOUR, _REVERSE, _AGAIN = (
-    0, 1, 2, 3, 7, 8, 9, 10, 11, 12,
-)  # fmt: skip
+_ITEM, _PRESENCE, _ITEM_HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_HOUR, _REVERSE, _AGAIN, _HOUR = range(10)
 
 
 @njit(nogil=True, cache=True)

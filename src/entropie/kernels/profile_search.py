@@ -240,16 +240,9 @@ def _whole(people: KnownPeople, targets: Targets, row: int, person: int, hours: 
 
 @njit(nogil=True, cache=True)
 def best_people(
-    people: KnownPeople,
-    targets: Targets,
-    starts: Ints,
-    owners: Codes,
-    entries: Codes,
-    hours: float,
-    habits: float,
-    kept: int,
+    people: KnownPeople, targets: Targets, starts: Ints, owners: Codes, entries: Codes, hours: float, kept: int
 ) -> tuple[Ints, Floats]:
-    """The k best people of each target by items, `hours` x hours given items and `habits` x habits of everybody.
+    """The k best people of each target by items, `hours` x hours given items, and habits, among everybody.
 
     starts, owners, entries   per item the people who have it, and their entries
     """
@@ -268,7 +261,7 @@ def best_people(
                 if hours > 0.0:
                     sums[person] += hours * item_hour(people, targets, entries[post], place)
         for person in range(count):
-            sums[person] += habits * habit(people, targets, person, row, 0, targets.habits.shape[1])
+            sums[person] += habit(people, targets, person, row, 0, targets.habits.shape[1])
             sums[person] -= targets.sizes[row] * people.penalty[person]
         _keep_best(everybody, sums, best[row], scores[row])
     return best, scores
@@ -315,6 +308,45 @@ def likely_people(
             out[person] = False
         _keep_best(reached, standing[:found], best[row], scores[row])
     return best, scores
+
+
+@njit(nogil=True, cache=True)
+def keep_highest(scores: NDArray[np.float32], begin: int, best: Ints, highest: NDArray[np.float32]) -> None:
+    """Put people begin, begin + 1, ... among the k best of each row, of whom people with lower numbers are known.
+
+    Of equal ones the first stay. The lists are in no order.
+    """
+    kept = best.shape[1]
+    if kept == 0:
+        return
+    for row in range(scores.shape[0]):
+        last = np.argmin(highest[row])
+        level = highest[row, last]
+        for place in range(scores.shape[1]):
+            if scores[row, place] > level:
+                best[row, last] = begin + place
+                highest[row, last] = scores[row, place]
+                last = 0
+                for rank in range(1, kept):
+                    lower = highest[row, rank] < highest[row, last]
+                    equal = highest[row, rank] == highest[row, last]
+                    if lower or (equal and best[row, rank] > best[row, last]):
+                        last = rank
+                level = highest[row, last]
+
+
+@njit(nogil=True, cache=True)
+def drop_twins(people: Ints, scores: Floats) -> None:
+    """Leave nobody in the place of whoever stands in the row before."""
+    for row in range(people.shape[0]):
+        seen = set()
+        for place in range(people.shape[1]):
+            person = people[row, place]
+            if person in seen:
+                people[row, place] = NOBODY
+                scores[row, place] = -np.inf
+            elif person != NOBODY:
+                seen.add(person)
 
 
 @inner
