@@ -104,7 +104,7 @@ def test_what_would_take_many_hours_is_refused_before_it_begins(monkeypatch: pyt
     name_targets(split.train, split.target, lesson)
     monkeypatch.setattr(attack_module, "MOST_LOOKS", 100_000)
     with pytest.raises(
-        InvalidInput, match="400 people must take at most 100,000 comparisons, got about .*; attack some"
+        InvalidInput, match=r"400 people must take at most 100,000 comparisons, got about .*; attack some"
     ):
         name_targets(split.train, split.target, lesson)
     name_targets(split.train, split.target, lesson, rows=np.arange(100))  # not many

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
 
+Numbers = NDArray[np.int32]
+"""Small numbers of items, -1 where an item has none."""
+
 NOBODY = -1
 """Stands where fewer people than wanted come into question."""
 
@@ -125,7 +128,7 @@ def add_company(company: Company, item: int, own: int, weight: float, together: 
 
 
 @inner
-def company_among(company: Company, item: int, own: int, numbers: Ints, together: Floats) -> None:
+def company_among(company: Company, item: int, own: int, numbers: Numbers, together: Floats) -> None:
     """C(item, y) of the items y that have a number, by number; the others have -1."""
     together[:] = 0.0
     stride, each = looked_at(company, item, own)
