@@ -78,14 +78,14 @@ def scores_text(measures: ScoreSetMeasures, verbose: bool = False) -> str:
         output.table(["measure", "value", "95 % CI"], _rows(measures, verbose)),
         output.paragraph(_reading(measures)),
     ]
-    if measures.eer.value > 0.5:
+    if measures.equal_error_rate.value > 0.5:
         hint = "Impostors score better than genuine pairs: add --distance, or swap the two files."
         parts.insert(1, output.paragraph(hint))
     return "\n\n".join(parts)
 
 
 def _headline(measures: ScoreSetMeasures) -> str:
-    error, rate = measures.identification_error, measures.eer
+    error, rate = measures.identification_error, measures.equal_error_rate
     if error is None:
         return f"Equal-error rate: {words.percent(rate.value)} (95 % CI {words.interval(rate)})."
     right = error.complement
@@ -105,7 +105,7 @@ def _counts(measures: ScoreSetMeasures) -> str:
 def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
     from entropie.measures.intervals import Interval
 
-    pse, error = measures.pse, measures.identification_error
+    pse, error = measures.pse_bits, measures.identification_error
 
     def shares(label: str, ends: Interval | EqualErrorRate) -> list[str]:
         if verbose:
@@ -113,9 +113,9 @@ def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
         return [label, words.percent(ends.value), words.interval(ends)]
 
     shown = (lambda value: f"{value:.6g}") if verbose else words.bits
-    ends = f"at least {shown(pse.low_bits)}" if pse.at_least else f"{shown(pse.low_bits)} to {shown(pse.high_bits)}"
-    rows = [["bits (PSE)", shown(pse.value_bits), ends]]
-    rows.append(shares("equal-error rate", measures.eer))
+    ends = f"at least {shown(pse.low)}" if pse.at_least else f"{shown(pse.low)} to {shown(pse.high)}"
+    rows = [["bits (PSE)", shown(pse.value), ends]]
+    rows.append(shares("equal-error rate", measures.equal_error_rate))
     if error is not None:
         rows.append(shares("not re-identified", error))
     rows += [
@@ -131,10 +131,10 @@ def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
 
 def _reading(measures: ScoreSetMeasures) -> str:
     """What the bits mean and how far they can be trusted."""
-    pse = measures.pse
+    pse = measures.pse_bits
     text = (
         f"Bits say how far genuine and impostor scores differ; {words.count(measures.impostors)} impostor scores "
-        f"resolve up to {words.bits(pse.resolvable_bits)} bits."
+        f"resolve up to {words.bits(pse.resolvable)} bits."
     )
     if pse.unmatched_genuine_share > 0.0:
         text += (
