@@ -165,7 +165,9 @@ class Findings:
             measures = attack.measures
             error = measures.identification_error
             ends = (0.0, 1.0) if error is None else (1.0 - error.high, 1.0 - error.low)
-            rows.append((attack.matcher, 1.0 - attack.error, *ends, measures.equal_error_rate.value, measures.pse_bits.value))
+            rows.append(
+                (attack.matcher, 1.0 - attack.error, *ends, measures.equal_error_rate.value, measures.pse_bits.value)
+            )
         return html_table(f"{self.users:,} people, {self.items:,} items, {self.events:,} events", headers, rows)
 
     def parts(self) -> dict[str, Any]:

@@ -70,7 +70,10 @@ def test_groups_of_people_nobody_can_tell_apart(users, groups):
         assert measures.pse_finite_bits.value == pytest.approx(math.log2(groups), abs=tolerance)
         together = (size - 1) / (users - 1)
         assert measures.equal_error_rate.value == pytest.approx(together / 2, abs=EXACT)
-        assert (measures.equal_error_rate.far, measures.equal_error_rate.frr) == (pytest.approx(together, abs=EXACT), 0.0)
+        assert (measures.equal_error_rate.far, measures.equal_error_rate.frr) == (
+            pytest.approx(together, abs=EXACT),
+            0.0,
+        )
         assert frr_at(attack, 1e-2) == (0.0 if together <= 1e-2 else 1.0)
         assert measures.det == [[pytest.approx(together, abs=EXACT), 0.0], [0.0, 1.0]]
 

@@ -43,7 +43,10 @@ def check_against_loops(table: pa.Table, matchers: list[str], **options: object)
         assert found.split["dropped_users"] == wanted.dropped_by_split
         assert attack.error == pytest.approx(wanted.error, abs=1e-12)
         assert {guess.k: guess.error for guess in attack.measures.top_k} == pytest.approx(wanted.top_k, abs=1e-12)
-        assert any(attack.measures.equal_error_rate.value == pytest.approx(rate, abs=1e-12) for rate in wanted.equal_error_rates)
+        assert any(
+            attack.measures.equal_error_rate.value == pytest.approx(rate, abs=1e-12)
+            for rate in wanted.equal_error_rates
+        )
         assert found.pie_bits == pytest.approx(wanted.pie_bits, abs=1e-9)
 
 

@@ -53,7 +53,9 @@ def test_too_little_data_is_left_open() -> None:
 def test_resolution_limits_are_flagged() -> None:
     far = convergence(lambda users, rng: ScoreLaw.weighted([0.0], [users**2], [1.0] * users), (100, 200), seed=0)
     assert far.limited
-    assert far.slope_bits_per_doubling.value == pytest.approx(2.0)  # log2(m/3) rises by two bits per doubling: not a finding
+    assert far.slope_bits_per_doubling.value == pytest.approx(
+        2.0
+    )  # log2(m/3) rises by two bits per doubling: not a finding
 
 
 def test_the_same_seed_gives_the_same_points() -> None:

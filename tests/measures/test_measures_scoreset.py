@@ -68,7 +68,9 @@ def test_files_of_every_shape_reach_the_measures(tmp_path: Path) -> None:
     assert whole.det == parts.det
     assert whole.failed_comparisons == parts.failed_comparisons == 1
     turned = score_measures(tmp_path / "m.csv", kind="distance", failed="keep", replicates=20)
-    assert turned.equal_error_rate.value == 0.5  # read the wrong way round, no threshold is better than accepting all or none
+    assert (
+        turned.equal_error_rate.value == 0.5
+    )  # read the wrong way round, no threshold is better than accepting all or none
 
 
 @pytest.mark.parametrize(

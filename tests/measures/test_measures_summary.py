@@ -54,7 +54,7 @@ def test_the_document_is_plain_and_complete(users: int, shift: float) -> None:
         "pse_finite_bits", "pse_paper_bits", "equal_error_rate", "det", "det_band", "frr_at_far",
         "laws", "rank_curve", "exposure",
     ]  # fmt: skip
-    assert list(document["pse_bits"]) == ["value", "low", "high", "at_least", "resolvable", "unmatched_genuine_share"]
+    assert list(document["pse_bits"]) == ["value", "low", "high", "resolvable", "unmatched_genuine_share", "at_least"]
     assert list(document["pse_paper_bits"]) == ["value", "jitter", "seed"]
     assert list(document["identification_error"]) == ["value", "low", "high"]
     assert list(document["top_k"][0]) == ["k", "error", "low", "high"]

@@ -128,10 +128,17 @@ def systems_text(measured: Mapping[str, ScoreSetMeasures]) -> str:
     """Several systems side by side."""
     rows = []
     for called, one in measured.items():
-        error, pse = one.identification_error, one.pse
-        bits = f"{'at least ' if pse.at_least else ''}{words.bits(pse.value_bits)}"
+        error, pse, rate = one.identification_error, one.pse_bits, one.equal_error_rate
+        bits = f"{'at least ' if pse.at_least else ''}{words.bits(pse.value)}"
         right = "" if error is None else f"{words.percent(error.complement.value)} ({words.interval(error.complement)})"
-        rows.append([output.name(called), right, f"{words.percent(one.eer.value)} ({words.interval(one.eer)})", bits])
+        rows.append(
+            [
+                output.name(called),
+                right,
+                f"{words.percent(rate.value)} ({words.interval(rate)})",
+                bits,
+            ]
+        )
     headers = ["system", "re-identified (95 % CI)", "equal-error (95 % CI)", "bits"]
     notes = (
         "Re-identified: how often the right person has the best score. A difference counts where systems were tried on "

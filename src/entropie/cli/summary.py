@@ -350,7 +350,13 @@ def _known_events(result: Assessment) -> str:
         known = str(row.train_events or (f"all ({most})" if most else "all"))
         best = row.figure
         rows.append(
-            [known, best.matcher, percent(best.right.value), interval(best.right), output.shown_bits(best.measures.pse_bits)]
+            [
+                known,
+                best.matcher,
+                percent(best.right.value),
+                interval(best.right),
+                output.shown_bits(best.measures.pse_bits),
+            ]
         )
     return output.table(["events known", "matcher", "re-identified", "95 % CI", "bits"], rows)
 

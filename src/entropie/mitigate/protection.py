@@ -129,8 +129,7 @@ class AsItIs:
 
 def figure(matcher: str, error: ShareInterval, pse: ScoreBits | None = None) -> ProtectionAttack:
     """One attack in a table: which matcher, its error rate, and the bits of its scores where it has them."""
-    bits = None if pse is None else ScoreBits(**pse.to_json())
-    return ProtectionAttack(matcher, error, bits)
+    return ProtectionAttack(matcher, error, pse)
 
 
 def mechanism_part(mechanism: Noisy) -> Mechanism:
