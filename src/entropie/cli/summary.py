@@ -285,24 +285,24 @@ def _matcher_row(attack: Attack) -> list[str]:
         percent(1.0 - error.value),
         interval(error.complement),
         "" if within is None else percent(1.0 - within),
-        percent(measures.eer.value),
-        output.shown_bits(measures.pse),
-        "" if attack.null is None else bits(attack.null.pse.value_bits),
+        percent(measures.equal_error_rate.value),
+        output.shown_bits(measures.pse_bits),
+        "" if attack.null is None else bits(attack.null.pse_bits.value),
     ]
 
 
 def _information(result: Assessment) -> str:
     """The paper's measures in sentences: PSE of the scores, PIE of one event."""
-    pse, name = result.best.measures.pse, bits(math.log2(result.users))
-    if pse.high_bits <= 0.0 or pse.value_bits <= 0.0:
+    pse, name = result.best.measures.pse_bits, bits(math.log2(result.users))
+    if pse.high <= 0.0 or pse.value <= 0.0:
         said = "The scores show no information about who a person is"
-    elif pse.value_bits > pse.resolvable_bits:
-        said = f"The scores carry over {bits(pse.resolvable_bits)} bits about who a person is, all these data can show"
+    elif pse.value > pse.resolvable:
+        said = f"The scores carry over {bits(pse.resolvable)} bits about who a person is, all these data can show"
     else:
-        ends = f"95 % CI {bits(pse.low_bits)} to {bits(pse.high_bits)}"
+        ends = f"95 % CI {bits(pse.low)} to {bits(pse.high)}"
         said = (
-            f"The scores carry {bits(pse.value_bits)} bits about who a person is ({ends}; these data can show up to "
-            f"{bits(pse.resolvable_bits)})"
+            f"The scores carry {bits(pse.value)} bits about who a person is ({ends}; these data can show up to "
+            f"{bits(pse.resolvable)})"
         )
     said = f"EER: equal-error rate. Bits: personal score entropy (PSE). {said}, in an unlimited population; "
     said += f"{name} bits single out one of {count(result.users)}."
@@ -324,7 +324,13 @@ def _known_events(result: Assessment) -> str:
         known = str(row.train_events or (f"all ({most})" if most else "all"))
         best = row.figure
         rows.append(
-            [known, best.matcher, percent(best.right.value), interval(best.right), output.shown_bits(best.measures.pse)]
+            [
+                known,
+                best.matcher,
+                percent(best.right.value),
+                interval(best.right),
+                output.shown_bits(best.measures.pse_bits),
+            ]
         )
     return output.table(["events known", "matcher", "re-identified", "95 % CI", "bits"], rows)
 
@@ -335,9 +341,9 @@ def _convergence(found: Convergence | None) -> str:
         return "Too few people to show how the bits change with their number (200 are needed)."
     by_size: dict[int, list[float]] = {}
     for point in found.points:
-        by_size.setdefault(point.users, []).append(point.pse.value_bits)
+        by_size.setdefault(point.users, []).append(point.pse_bits.value)
     rows = [[count(users), bits(sum(values) / len(values)), str(len(values))] for users, values in by_size.items()]
-    slope = found.slope_bits
+    slope = found.slope_bits_per_doubling
     settled = {True: "have settled", False: "have not settled", None: "cannot be said to have settled or not"}
     said = (
         f"With twice the people the bits change by {bits(slope.value)} (95 % CI {bits(slope.low)} to "

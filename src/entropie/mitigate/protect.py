@@ -201,7 +201,7 @@ def _strongest_plain(senders: Senders, run: Run) -> ProtectionAttack:
     measures = measure_outcome(outcomes[name], users=senders.users, seed=run.seed, replicates=run.replicates)
     credit = outcomes[name].credit
     error = share_interval(float(credit.mean()), credit.size, level_among(len(outcomes))).complement
-    return figure(name, error, measures.pse)
+    return figure(name, error, measures.pse_bits)
 
 
 def _known_plain(senders: Senders, run: Run) -> ProtectionAttack:
@@ -258,7 +258,7 @@ def _noisy_row(name: Name, mechanism: Noisy, senders: Senders, wanted: Wanted, r
     utility, reports = measure_utility(mechanism, senders, seed=run.seed, repetitions=wanted.repetitions)
     outcome = attack_on(mechanism, senders, reports, threads=run.threads)
     measures = measure_outcome(outcome, users=senders.users, seed=run.seed, replicates=run.replicates)
-    attacked = figure(_MODELS, identification_error(outcome.credit), measures.pse)
+    attacked = figure(_MODELS, identification_error(outcome.credit), measures.pse_bits)
     row = _row(name, senders, attacked, utility, guarantee_part(mechanism, senders))
     row = replace(row, mechanism=mechanism_part(mechanism))
     if wanted.tries_known_events:
