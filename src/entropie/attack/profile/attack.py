@@ -187,7 +187,7 @@ def name_targets(
     many = rows.size > MANY_TARGETS
     kept = (KEPT_OF_MANY if many else KEPT) if kept is None else kept
     everybody = everybody_of(train, target, item_categories, lesson.level, lesson.habits)
-    how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:])
+    how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:], rows.size)
     scene = scene_of(train, target, everybody, rows[:AT_ONCE])
     index = index_of(scene.people, train.domain_size)
     people: NDArray[Any] = np.empty((rows.size, kept), np.int32 if many else np.int64)
