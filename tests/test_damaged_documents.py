@@ -12,8 +12,8 @@ from real_documents import real
 
 from entropie import drawing
 from entropie.cli.main import run
+from entropie.contents import MOST_BYTES
 from entropie.document import typed
-from entropie.document.base import MOST_BYTES
 from entropie.errors import EntropieError
 from entropie.gate.comparison import compare
 from entropie.gate.metrics import exposition

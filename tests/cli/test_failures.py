@@ -16,12 +16,15 @@ import threading
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from entropie import atomic
 from entropie.atomic import claimed, replacing, write_together
 from entropie.cli import main as entry
+from entropie.data.files import InputFile
+from entropie.data.parquet import damaged
 from entropie.errors import InvalidInput, OutputFailed
 
 QUICK = ("--matcher", "visit", "--no-control")
@@ -499,6 +502,67 @@ def test_importing_installs_nothing():
     assert entry.run(["--version"]) == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
     assert atomic.written() == ()
+
+
+SUITE = """[defaults.verdict]
+profile = "ema"
+[defaults.attackers]
+matchers = ["visit"]
+control = false
+[[entry]]
+name = "visits"
+source = {events = "events.csv"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "unwritten"),
+    [
+        (("check", "suite.toml", "--out", "out", "--no-report", "--junit", "v.xml"), 74, "check.json"),
+        (("sweep", "events.csv", *SWEEP[:2], "--only", "--first", "1", "--apply", "safer.csv"), 74, "safer.csv"),
+        (("generalise", "events.csv", "--columns", "item,time", "--k", "2", "--apply", "safer.csv"), 74, "safer.csv"),
+    ],
+)
+def test_what_was_found_is_printed_also_where_it_cannot_be_written(entropie, events, command, code, unwritten):
+    Path("suite.toml").write_text(SUITE)
+    with files_no_larger_than(10):
+        ran = entropie(*command, "--json")
+    assert ran.code == code, ran.err
+    assert unwritten in ran.err
+    assert json.loads(ran.out)["schema"]
+    assert not [path for path in Path().rglob("*") if path.name.endswith(("entropie-part", "safer.csv", "v.xml"))]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sweep", "events.csv", *SWEEP, "--apply", "safer.txt"),
+        ("generalise", "events.csv", "--columns", "item", "--k", "2", "--apply", "safer.txt"),
+    ],
+)
+def test_a_name_that_says_no_kind_of_table_is_refused_first(entropie, events, monkeypatch, command):
+    monkeypatch.setattr("entropie.release.sweep.swept", fail_with(AssertionError("it was begun")))
+    monkeypatch.setattr("entropie.release.generalise.generalise", fail_with(AssertionError("it was begun")))
+    ran = entropie(*command)
+    assert (ran.code, ran.err) == (2, "entropie: Output safer.txt must end in .csv or .parquet.\n")
+
+
+def test_too_few_addresses_are_told_before_a_library_gives_up(tmp_path):
+    write_events(tmp_path / "events.csv")
+    few = f"ulimit -v 600000; {sys.executable} -m entropie assess events.csv"
+    done = subprocess.run(["bash", "-c", few], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.replace("\N{NO-BREAK SPACE}", " ") == (
+        "entropie: This process may address 614 MB (see `ulimit -v`), and the program needs 1 GB without any data; "
+        "raise that limit.\n"
+    )
+
+
+def test_a_lack_of_memory_is_not_blamed_on_the_file(events):
+    with pytest.raises(MemoryError):
+        InputFile(events).unreadable(pa.ArrowMemoryError("malloc of size 64 failed"))
+    with pytest.raises(MemoryError):
+        damaged(events, pa.ArrowMemoryError("malloc of size 64 failed"))
 
 
 def test_a_short_soak(tmp_path):

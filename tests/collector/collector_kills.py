@@ -1,12 +1,14 @@
-"""A service that is killed at random moments while devices send and try again; used by tests and by the soak."""
+"""A service that is killed or stopped at random moments while devices send and try again; used by tests and by the soak."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,8 +70,18 @@ class Killed:
     tries: int
 
 
-def kill_often(store: str | Path, collection: Collection, folder: Path, kills: int, senders: int = 4) -> Killed:
-    """Kill the service so often, at random moments; then compare what it has counted with what it confirmed."""
+def kill_often(
+    store: str | Path,
+    collection: Collection,
+    folder: Path,
+    kills: int,
+    senders: int = 4,
+    numbers: Sequence[signal.Signals] = (signal.SIGKILL,),
+) -> Killed:
+    """Kill the service so often, at random moments; then compare what it has counted with what it confirmed.
+
+    Or stop it, by these signals in turn.
+    """
     rng = np.random.default_rng(kills)
     service = started(store, "--collection", written(collection, folder))
     port, token, stop = service.port, service.token, threading.Event()
@@ -78,9 +90,9 @@ def kill_often(store: str | Path, collection: Collection, folder: Path, kills: i
     for thread in threads:
         thread.start()
     try:
-        for _ in range(kills):
+        for place in range(kills):
             time.sleep(float(rng.uniform(0.0, 0.25)))
-            dead(service)
+            dead(service, numbers[place % len(numbers)])
             service = started(store, "--port", str(port))
     finally:
         stop.set()
@@ -99,8 +111,9 @@ def kill_often(store: str | Path, collection: Collection, folder: Path, kills: i
     return Killed(kills, confirmed.total(), lost, twice, sum(device.tries for device in devices))
 
 
-def dead(service: Running) -> None:
-    service.kill()
-    for stream in (service.process.stdout, service.process.stderr):
-        if stream is not None:
-            stream.close()
+def dead(service: Running, number: signal.Signals) -> None:
+    """End it by a signal; one that it hears ends it in order, and nothing but the store and its mark stays."""
+    service.process.send_signal(number)
+    _, said = service.process.communicate(timeout=60)
+    assert service.process.returncode == (-9 if number == signal.SIGKILL else 0), said
+    assert "Traceback" not in said, said

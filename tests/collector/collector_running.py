@@ -73,6 +73,7 @@ def asked(port: int, method: str, path: str, body: bytes | None, headers: Any) -
 
 def _die_with_parent() -> None:
     """Let the service end with the tests, also where these are killed (Linux)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background ignores it
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 

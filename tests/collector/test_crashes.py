@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,13 @@ def test_a_service_that_is_killed_loses_nothing_and_counts_nothing_twice(tmp_pat
     found = kill_often(tmp_path / "store", made.drinks(), tmp_path, kills=6)
     assert (found.lost, found.twice) == (0, 0)
     assert found.confirmed > 200
+
+
+def test_a_service_that_is_stopped_ends_in_order(tmp_path):
+    stops = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    found = kill_often(tmp_path / "store", made.drinks(), tmp_path, kills=3, numbers=stops)
+    assert (found.lost, found.twice) == (0, 0)
+    assert {path.name for path in tmp_path.iterdir()} == {"store", "store.mark", f"{made.drinks().id[:8]}.json"}
 
 
 def test_the_same_in_postgresql(postgres, tmp_path):

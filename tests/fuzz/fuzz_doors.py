@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fuzz_cases import PEOPLE, Case, column, events, material, packed, rows_of
-from fuzz_cases import TARGETS as CASES
 from fuzz_nasty import MARK, NAMES, OPTION_VALUES, TEXTS, WORDS, damaged_bytes, damaged_json
 
-__all__ = ["MECHANISMS", "TARGETS", "case"]
+__all__ = ["DOORS", "LIMIT", "MECHANISMS", "MITIGATIONS", "one_of", "table"]
 
 ASSESSED = ["--min-events", "2", "--matcher", "visit", "--no-control", "--no-report", "--json", "--out", "out"]
 LIMIT = ["--limit", "99%", "--limit-name", "house rule", "--fail-on", "average"]
@@ -29,12 +28,7 @@ JUDGED = frozenset({0, 1, 2, 3})
 MECHANISMS = ("rr", "glh", "subset", "unary", "hadamard", "noise")
 
 
-def case(target: str, seed: int, number: int) -> Case:
-    """The case of that number, always the same."""
-    return TARGETS[target](random.Random(f"{target} {seed} {number}"))
-
-
-def _one_of(rng: random.Random, *values: str, wrong: tuple[str, ...] = ()) -> str:
+def one_of(rng: random.Random, *values: str, wrong: tuple[str, ...] = ()) -> str:
     """One of the values that an option expects, or now and then one that nearly is, or one that none expects."""
     drawn = rng.random()
     return (
@@ -49,7 +43,7 @@ def _one_of(rng: random.Random, *values: str, wrong: tuple[str, ...] = ()) -> st
 def _given(rng: random.Random, options: dict[str, tuple[str, ...]], most: int = 2) -> list[str]:
     """A few of these options."""
     names = rng.sample(list(options), rng.randrange(min(most, len(options)) + 1))
-    return [part for name in names for part in (name, _one_of(rng, *options[name]))]
+    return [part for name in names for part in (name, one_of(rng, *options[name]))]
 
 
 def _lines(rng: random.Random) -> tuple[bytes, int | None]:
@@ -92,7 +86,7 @@ def _jsonl(rng: random.Random) -> Case:
         rng, rng.choice(("events.jsonl", "events.jsonl", "events.ndjson", "events.json", "events.csv")), data
     )
     wrong = ("shop,item,user", "item,", ",", "item,item", f"item,{rng.choice(NAMES)}")
-    item = _one_of(rng, "item", "item", "item,shop", wrong=wrong)
+    item = one_of(rng, "item", "item", "item,shop", wrong=wrong)
     command = [name, "--user", "user", "--item", item, *(["--time", "time"] if rng.random() < 0.7 else [])]
     command += _given(
         rng, {"--format": ("jsonl",) * 6 + ("csv", "parquet"), "--category": ("shop",), "--rating": ("shop",)}
@@ -116,7 +110,7 @@ def _piped(rng: random.Random) -> Case:
     return Case("piped", [*command, *ASSESSED, "--max-dirty-share", "1"], {"piped": data}, rows=rows, piped="piped")
 
 
-def _table(rng: random.Random, name: str, names: list[str], rows: list[list[str]]) -> tuple[str, bytes]:
+def table(rng: random.Random, name: str, names: list[str], rows: list[list[str]]) -> tuple[str, bytes]:
     """Rows as text or Parquet, whole or damaged."""
     if rng.random() < 0.25:
         held = io.BytesIO()
@@ -144,7 +138,7 @@ def _places(rng: random.Random) -> Case:
             rows.append([f"{MARK}-{person}", *here, f"2012-04-{1 + step:02d} 18:{rng.randrange(60):02d}:07"])
     for _ in range(rng.choice((0, 0, 1, 3, 8))):
         rng.choice(rows)[rng.choice((1, 2, 1, 2, 0, 3))] = rng.choice((*_DEGREES, *TEXTS))
-    name, data = _table(rng, "trace", ["user", "lat", "lon", "time"], rows)
+    name, data = table(rng, "trace", ["user", "lat", "lon", "time"], rows)
     command = ["assess", name, "--user", "user", "--time", "time"]
     if rng.random() < 0.9:
         command += [
@@ -166,7 +160,7 @@ def _places(rng: random.Random) -> Case:
         "h3:-1",
         "grid:1mm",
     )
-    command += ["--cells", _one_of(rng, *cells[:5], wrong=cells[5:])] if rng.random() < 0.95 else []
+    command += ["--cells", one_of(rng, *cells[:5], wrong=cells[5:])] if rng.random() < 0.95 else []
     stays = (
         "200m,20min",
         "1km,1h",
@@ -179,7 +173,7 @@ def _places(rng: random.Random) -> Case:
         "1m,1s",
         ",",
     )
-    command += ["--stays", _one_of(rng, *stays[:2], "1m,1s", wrong=stays[2:])] if rng.random() < 0.5 else []
+    command += ["--stays", one_of(rng, *stays[:2], "1m,1s", wrong=stays[2:])] if rng.random() < 0.5 else []
     return Case("places", [*command, *ASSESSED, "--max-dirty-share", rng.choice(("1", "1", "0.01"))], {name: data})
 
 
@@ -203,11 +197,11 @@ def _times(rng: random.Random) -> Case:
     for _ in range(rng.choice((0, 0, 1, 3))):
         other = rng.choice(list(_TIMES)).format(d=rng.randrange(99))
         rng.choice(rows)[2] = rng.choice((other, *TEXTS))
-    name, data = _table(rng, "events", ["user", "item", "time"], rows)
+    name, data = table(rng, "events", ["user", "item", "time"], rows)
     command = ["assess", name, "--user", "user", "--item", "item"]
     command += ["--time", "time"] if rng.random() < 0.95 else []
     command += ["--time-format", rng.choice((fitting,) * 6 + _FORMATS)] if rng.random() < 0.75 else []
-    command += ["--time-zone", _one_of(rng, *_ZONES[:4], *_ZONES[-2:], wrong=_ZONES[4:])] if rng.random() < 0.4 else []
+    command += ["--time-zone", one_of(rng, *_ZONES[:4], *_ZONES[-2:], wrong=_ZONES[4:])] if rng.random() < 0.4 else []
     return Case("times", [*command, *ASSESSED, "--max-dirty-share", "1"], {name: data})
 
 
@@ -283,7 +277,7 @@ def _database(rng: random.Random) -> Case:
     if tabled:
         command += [
             "--table",
-            _one_of(rng, "events", "events", "main.events", "odd view", wrong=("bare", "nowhere", 'a"b', "", ".")),
+            one_of(rng, "events", "events", "main.events", "odd view", wrong=("bare", "nowhere", 'a"b', "", ".")),
         ]
     if not tabled or rng.random() < 0.05:
         command += ["--query", rng.choice(_QUERIES)]
@@ -366,7 +360,7 @@ def _groups(rng: random.Random, damaged: float) -> bytes:
     return damaged_bytes(rng, data) if rng.random() < damaged else data
 
 
-_MITIGATIONS = {
+MITIGATIONS = {
     "--top": ("2", "2,3", "0", "1,1", "3,"), "--category": ("kind", "nothing", "user"), "--grid": ("500m", "0.01deg,5km", "1e-300m"),
     "--prefix": ("6", "1,99"), "--time-unit": ("day", "hour,day", "none", "year"), "--jitter": ("2h", "1e300h", "-1h", "0h"),
     "--rare-items": ("2", "1,99"), "--rare-cells": ("2", "0"), "--exposed": ("0.1", "1", "10%"), "--scatter": ("0.2", "0", "1"),
@@ -379,7 +373,7 @@ _MITIGATIONS = {
 def _hierarchy(rng: random.Random) -> Case:
     """A sweep with groups from a file."""
     wrong = ("groups.csv:3", "nothing.csv:1", "groups.csv:-1", ":", "/", "swept.csv:1")
-    setting = _one_of(rng, "groups.csv:1", "groups.csv:2", "groups.csv", wrong=wrong)
+    setting = one_of(rng, "groups.csv:1", "groups.csv:2", "groups.csv", wrong=wrong)
     command = [
         "sweep",
         "swept.csv",
@@ -419,7 +413,7 @@ def _combined(rng: random.Random) -> Case:
         *LIMIT,
     ]
     command += ["--time", "time"] if rng.random() < 0.9 else []
-    command += _given(rng, _MITIGATIONS, 3)
+    command += _given(rng, MITIGATIONS, 3)
     command += ["--lat", "lat", "--lon", "lon"] if rng.random() < 0.7 else []
     command += ["--only"] if rng.random() < 0.7 else ["--budget", "2"]
     command += ["--apply", "safer.csv"] if rng.random() < 0.3 else []
@@ -435,16 +429,16 @@ def _shares(rng: random.Random) -> Case:
     rows = [[f"item {item}", str(1 + rng.randrange(99))] for item in range(rng.choice((1, 5, 20, 100)))]
     for _ in range(rng.choice((0, 0, 1, 3))):
         rng.choice(rows)[1] = rng.choice(TEXTS)
-    name, data = _table(
+    name, data = table(
         rng, "shares", ["item", rng.choice(("count",) * 20 + ("share",) * 20 + ("consistent_share", *NAMES))], rows
     )
     options = {"--users": "1K", "--domain": str(len(rows)), "--bayes-error": "0.9"}
     if rng.random() < 0.7:
         options["--shares"] = rng.choice((name,) * 9 + ("nothing.csv",))
     elif rng.random() < 0.5:
-        options["--zipf"] = _one_of(rng, "1", "0", "1.5", "99")
+        options["--zipf"] = one_of(rng, "1", "0", "1.5", "99")
     if rng.random() < 0.7:
-        options["--top"] = _one_of(rng, "1", "5", wrong=("20", "101"))
+        options["--top"] = one_of(rng, "1", "5", wrong=("20", "101"))
     more = {"--max-epsilon": ("1", "5", "0"), "--max-report-bits": ("1", "64", "0"), "--mechanism": (*MECHANISMS[:5], *MECHANISMS[:5], "noise", "x"), "--domain": ("100",),
             "--certainty": ("0.5", "1"), "--scope": ("all", "alone"), "--users": ("2", "1M")}  # fmt: skip
     given = [part for pair in options.items() for part in pair]
@@ -478,9 +472,9 @@ def _noisy(rng: random.Random) -> Case:
         "--mechanism",
         kind,
         *(
-            ["--epsilon", _one_of(rng, "2", "30", wrong=("0",))]
+            ["--epsilon", one_of(rng, "2", "30", wrong=("0",))]
             if rng.random() < 0.8
-            else ["--theta", _one_of(rng, "0.5", wrong=("0", "1"))]
+            else ["--theta", one_of(rng, "0.5", wrong=("0", "1"))]
         ),
     ]
     options += ["--noise", name] if (kind == "noise") != (rng.random() < 0.05) else []
@@ -495,7 +489,7 @@ def _noisy(rng: random.Random) -> Case:
             "guarantee",
             "--users",
             "50",
-            *(["--domain", _one_of(rng, "7", wrong=("2", "1M"))] if rng.random() < 0.8 else []),
+            *(["--domain", one_of(rng, "7", wrong=("2", "1M"))] if rng.random() < 0.8 else []),
             *options,
             "--json",
         ]
@@ -557,11 +551,11 @@ def _collect_new(rng: random.Random) -> Case:
     data = damaged_bytes(rng, data) if rng.random() < 0.3 else data
     options = {
         "--title": rng.choice(("Drinks", "Drinks", *TEXTS)),
-        "--people": _one_of(rng, "10K", "50", "2"),
+        "--people": one_of(rng, "10K", "50", "2"),
         "--mechanism": rng.choice(("rr", "glh")),
     }
-    options |= rng.choice(({"--items": "drinks.txt"},) * 4 + ({"--domain": _one_of(rng, "100", "1M")}, {}))
-    options |= rng.choice(({"--epsilon": _one_of(rng, "2", "0.1")}, {"--theta": _one_of(rng, "0.5", wrong=("1/3",))}))
+    options |= rng.choice(({"--items": "drinks.txt"},) * 4 + ({"--domain": one_of(rng, "100", "1M")}, {}))
+    options |= rng.choice(({"--epsilon": one_of(rng, "2", "0.1")}, {"--theta": one_of(rng, "0.5", wrong=("1/3",))}))
     more = {"--reports": ("1", "30"), "--opens": ("2026-01-01", "9999-12-31", "0001-01-01", "2026-02-30"), "--closes": ("2026-03-01", "9999-12-31", "0001-01-01"),
             "--hash-size": ("2", "50"), "--bayes-error": ("0.5", "99%"), "--certainty": ("50%", "1"), "--list-error": ("0.1",), "--list": ("3", "1M")}  # fmt: skip
     given = [part for pair in options.items() for part in pair]
@@ -654,8 +648,7 @@ def _merge(rng: random.Random) -> Case:
     return Case("merge", ["collect", "merge", *named, "--out", out, "--json"], files)
 
 
-TARGETS: dict[str, Callable[[random.Random], Case]] = {
-    **CASES,
+DOORS: dict[str, Callable[[random.Random], Case]] = {
     "jsonl": _jsonl,
     "piped": _piped,
     "places": _places,

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from fuzz_cases import Case
 from fuzz_nasty import MARK
@@ -23,6 +25,7 @@ from fuzz_nasty import MARK
 __all__ = ["Ran", "in_a_process", "in_this_process", "kept", "kept_case", "problems"]
 
 LONGEST_SENTENCE = 2_000
+_NO_IDS = (".json", ".html", ".xml", ".md", ".prom", ".npz")
 _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200e\u200f]")
 
 
@@ -34,6 +37,7 @@ class Ran:
     left      what is in the folder for temporary files afterwards
     written   outputs that exist afterwards
     changed   inputs that are not what they were
+    faults    what is wrong with a file that was written
     """
 
     code: int
@@ -43,6 +47,7 @@ class Ran:
     left: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     alone: bool = False
 
 
@@ -54,7 +59,8 @@ def problems(asked: Case, ran: Ran) -> list[str]:
         said.append(f"exit code {ran.code}: {last[0][:300]}")
     if "Traceback" in ran.errors or "Fatal Python error" in ran.errors:
         said.append("a traceback")
-    if ran.code == 2:
+    told = asked.command[0] == "check" and ran.output  # a suite of which an entry could not be judged
+    if ran.code == 2 and not told:
         if not ran.errors.strip():
             said.append("no sentence")
         if len(ran.errors) > LONGEST_SENTENCE:
@@ -67,6 +73,7 @@ def problems(asked: Case, ran: Ran) -> list[str]:
         said.append("a control character was printed")
     if ran.changed:
         said.append(f"inputs changed: {ran.changed}")
+    said += () if _spliced(asked) else ran.faults
     if ran.left:
         said.append(f"left behind: {ran.left}")
     unmade = ran.code == 1 and asked.command[0] == "collect"  # a limit is not met: a sentence, and no collection
@@ -81,12 +88,13 @@ def _spliced(asked: Case) -> bool:
     return any(MARK.encode() in head and (b"user" in head or head.startswith(b"id")) for head in heads)
 
 
-def _document_problems(asked: Case, output: str) -> list[str]:
-    def refused(word: str) -> Any:
-        raise ValueError(f"{word} is no JSON")
+def _refused(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
 
+
+def _document_problems(asked: Case, output: str) -> list[str]:
     try:
-        document = json.loads(output, parse_constant=refused)
+        document = json.loads(output, parse_constant=_refused)
     except ValueError as problem:
         return [f"not one JSON document: {problem}"]
     facts = document.get("input")
@@ -127,6 +135,7 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
         _inside(temporary),
         _written(asked, folder),
         _changed(asked, folder),
+        _faults(asked, folder),
     )
 
 
@@ -152,7 +161,14 @@ def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     return Ran(
-        done.returncode, *texts, spent, _inside(temporary), _written(asked, folder), _changed(asked, folder), alone=True
+        done.returncode,
+        *texts,
+        spent,
+        _inside(temporary),
+        _written(asked, folder),
+        _changed(asked, folder),
+        _faults(asked, folder),
+        alone=True,
     )
 
 
@@ -210,6 +226,29 @@ def _written(asked: Case, folder: Path) -> tuple[str, ...]:
 
 def _changed(asked: Case, folder: Path) -> tuple[str, ...]:
     return tuple(name for name, data in asked.files.items() if (folder / name).read_bytes() != data)
+
+
+def _faults(asked: Case, folder: Path) -> tuple[str, ...]:
+    """What is wrong with the files that were written: open to others, unfinished, not of their kind, an id in one."""
+    found = []
+    for name in _written(asked, folder):
+        path, data = folder / name, (folder / name).read_bytes()
+        if stat.S_IMODE(path.stat().st_mode) != 0o600:
+            found.append(f"{name} is open to others")
+        if name.endswith("entropie-part"):
+            found.append(f"{name} is not finished")
+        if path.suffix in _NO_IDS and MARK.encode() in data:
+            found.append(f"an id in {name}")
+        try:
+            if path.suffix == ".json":
+                json.loads(data, parse_constant=_refused)
+            if path.suffix == ".xml":
+                ElementTree.fromstring(data)
+        except (ValueError, ElementTree.ParseError) as problem:
+            found.append(f"{name} cannot be read: {problem}")
+        if path.suffix in (".xml", ".md", ".prom") and _RAW.search(data.decode().replace("\n", "")):
+            found.append(f"a control character in {name}")
+    return tuple(found)
 
 
 def kept(asked: Case, folder: Path, name: str) -> Path:

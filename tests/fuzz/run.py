@@ -27,9 +27,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from fuzz_cases import Case
-from fuzz_doors import MECHANISMS, TARGETS, case
+from fuzz_doors import MECHANISMS
 from fuzz_nasty import MARK
 from fuzz_ran import Ran, in_a_process, in_this_process, kept, kept_case, problems
+from fuzz_releases import TARGETS, case
 
 from entropie import drawing
 from entropie.collector import document
@@ -110,6 +111,14 @@ def _make_material(folder: Path) -> None:
     ]
     (folder / "swept.csv").write_text("user,item,time,lat,lon,kind\n" + "\n".join(there) + "\n")
     (folder / "shape.csv").write_text(",".join(["0.125"] * 6 + ["0.25"]) + "\n")
+    people = [
+        f"{MARK}-{person},{person * 7 % 90},{'mf'[person % 2]},{person % 10:05d},{'ab'[person % 2]}"
+        for person in range(40)
+    ]
+    (folder / "people.csv").write_text("id,age,sex,postcode,note\n" + "\n".join(people) + "\n")
+    (folder / "ages.csv").write_text(
+        "".join(f"{age};{age // 10 * 10}s;{'adult' if age > 17 else 'child'}\n" for age in range(90))
+    )
     named = "--user user --item item --time time --min-events 2"
     assess = "assess events.csv --matcher visit --min-events 2 --profile ema --out . --quiet"
     obfuscate = "obfuscate events.csv --column item --epsilon 3"
@@ -123,13 +132,16 @@ def _make_material(folder: Path) -> None:
             f"{obfuscate} --mechanism {kind} {own.get(kind, '')} --dictionary places-{kind}.csv --out {kind}.csv"
             for kind in MECHANISMS
         ),
+        "generalise people.csv --id id --columns age,sex,postcode --hierarchy age=ages.csv --k 4 --out table --quiet",
         "collect new --title Drinks --domain 20 --people 50 --mechanism rr --epsilon 2 --out drinks.json",
     ]
     for command in commands:
         _said(folder, command)
     (folder / "job.toml").write_bytes(_said(folder, f"{assess} --print-config"))
     (folder / "swept" / "plan.json").rename(folder / "plan.json")
-    shutil.rmtree(folder / "swept")
+    (folder / "table" / "plan.json").rename(folder / "table.plan.json")
+    for done in ("swept", "table"):
+        shutil.rmtree(folder / done)
     _make_stores(folder)
 
 

@@ -182,6 +182,13 @@ def test_labels_are_escaped(source):
     assert len(samples) == len(parsed(exposition(headed()))[0])
 
 
+def test_a_label_moves_no_cursor_and_turns_no_text():
+    document = headed()
+    document["input"]["source"] = "a\x1b[31m\u202eb"
+    assert "a\\\\x1b[31m\\\\u202eb" in exposition(document)
+    assert exposition(document).replace("\n", "").isprintable()
+
+
 def test_numbers_survive_the_text():
     samples, _ = parsed(exposition(headed(average=(1e-17, 0.0, 0.1 + 0.2), pie_bits=1e-300)))
     assert samples["entropie_event_information_bits", ()] == 1e-300

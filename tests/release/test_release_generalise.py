@@ -205,3 +205,37 @@ def test_a_limit_that_nothing_meets(folder: Path) -> None:
     found().write("out")
     result.write("out")
     assert not Path("out/plan.json").exists()  # the plan of the run before
+
+
+def test_a_limit_that_every_table_meets_is_none(folder: Path) -> None:
+    for limit in ({"k": 1}, {"k": None, "average": 1.0}, {"k": None, "highest": 1.0}):
+        with pytest.raises(InvalidParameter, match="Every table meets this limit"):
+            found(**limit)
+
+
+def test_a_code_or_a_hierarchy_without_end_costs_no_time(folder: Path) -> None:
+    """Each character and each level would be a level to be tried."""
+    lines = Path("people.csv").read_text().splitlines()
+    lines[1] = lines[1].replace(lines[1].split(",")[3], "1" * 30_000)
+    Path("people.csv").write_text("\n".join(lines))
+    assert found(columns=["age", "postcode"], hierarchies={}, suppress=0.2).nodes < 1_000
+    for text, words in (
+        (
+            "".join(f"{job};{';'.join('*' * 51)}\n" for job in ("nurse", "clerk", "judge", "smith")),
+            "more than 50 levels",
+        ),
+        (GROUPS + f"other;{'x' * 200_000};*\n", "longer than any name"),
+    ):
+        Path("job.csv").write_text(text)
+        with pytest.raises(InvalidInput, match=words):
+            found()
+
+
+def test_a_small_file_that_repeats_a_long_text_is_refused(folder: Path) -> None:
+    """A megabyte of Parquet may stand for many of text."""
+    codes = np.zeros(100_000, np.int32)
+    long = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["x" * 5_000]))
+    pq.write_table(pa.table({"a": long, "b": pa.array(codes)}), "people.parquet")
+    for door in (entropie.attributes, lambda table, **options: entropie.generalise(table, k=2, **options)):
+        with pytest.raises(InvalidInput, match="takes more memory than"):
+            door("people.parquet", columns=["a", "b"], memory=1 << 26)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,6 +119,22 @@ def kills(folder: Path, number: int, store: str | None) -> list[Row]:
         Row(f"kill -9 at random, {number} times", "", f"{found.confirmed:,} confirmed in {found.tries:,} tries"),
         Row("  confirmed and lost", "0", f"{found.lost:,}", found.lost == 0),
         Row("  counted twice", "0", f"{found.twice:,}", found.twice == 0),
+    ]
+
+
+def stops(folder: Path, number: int) -> list[Row]:
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    found = kill_often(folder / "store", DRINKS, folder, number, numbers=numbers)
+    left = {path.name for path in folder.iterdir()} - {"store", "store.mark", f"{DRINKS.id[:8]}.json"}
+    return [
+        Row(f"TERM, INT, HUP at random, {number} times", "exit code 0", f"{found.confirmed:,} confirmed"),
+        Row(
+            "  confirmed and lost, counted twice",
+            "0, 0",
+            f"{found.lost:,}, {found.twice:,}",
+            found.lost + found.twice == 0,
+        ),
+        Row("  files left beside the store and its mark", "none", ", ".join(left) or "none", not left),
     ]
 
 
@@ -244,7 +261,9 @@ def main() -> int:
     parser.add_argument("--preload", type=int, default=10**7)
     parser.add_argument("--people", type=int, default=10**5, help="simulated devices [100000]")
     parser.add_argument(
-        "--only", action="append", choices=["singles", "batches", "preload", "kills", "overload", "full", "estimates"]
+        "--only",
+        action="append",
+        choices=["singles", "batches", "preload", "kills", "stops", "overload", "full", "estimates"],
     )
     given = parser.parse_args()
     seconds = min(max(given.seconds, 1.0), 3600.0)
@@ -253,6 +272,7 @@ def main() -> int:
         "batches": lambda folder: batches(folder, seconds),
         "preload": lambda folder: preloaded(folder, seconds, min(given.preload, 10**8)),
         "kills": lambda folder: kills(folder, min(given.kills, 10_000), given.store),
+        "stops": lambda folder: stops(folder, min(given.kills, 10_000)),
         "overload": lambda folder: overload(folder, min(seconds, 60.0)),
         "full": full,
         "estimates": lambda folder: estimates(folder, min(given.people, 10**6)),

@@ -137,6 +137,10 @@ def test_an_entry_cannot_weaken_a_pinned_file():
         (HEAD + ONE + "verdict = {waiver = 'none.toml'}", "Entry visits: Waiver none.toml does not exist"),
         (HEAD + ONE + "attackers = {known = 'none.csv'}", "Entry visits: none.csv does not exist"),
         (HEAD + ONE + "[entry", "is not TOML"),
+        (HEAD + ONE.replace("visits", "Check.json"), "'Check.json' is the name of a file"),
+        (HEAD + ONE + ".".join(["a"] * 100_000) + " = 1", "more than 200 dots in line"),
+        (HEAD + ONE + "a = " + "[" * 3_000, "nested too deeply"),
+        (HEAD + ONE + "#" * 10**6, "larger than 1 MB"),
     ],
 )
 def test_refused_before_anything_runs(monkeypatch, text, words):

@@ -76,11 +76,13 @@ def check(
     written = Written(out, report is not False, junit, markdown)
     say = (lambda sentence: None) if quiet else output.complain
     with nullcontext() if quiet else output.stages() as progress:
-        result = checked(read, written, progress or (lambda stage, share: None), say, output.command())
+        result, problem = checked(read, written, progress or (lambda stage, share: None), say, output.command())
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:
         output.show(check_text(result, out, verbose=verbose))
+    if problem is not None:
+        raise problem
     return result.exit_code
 
 

@@ -71,7 +71,7 @@ def new(out: Path, quiet: bool, as_json: bool, **options: Any) -> None:
 
     \b
     entropie collect new --title Drinks --items drinks.txt --people 10k \\
-        --mechanism rr --epsilon 2 --bayes-error 99% --certainty 50% --out drinks.json
+        --mechanism rr --epsilon 2 --bayes-error 99% --out drinks.json
     """
     from entropie.atomic import check_file, refuse_overwriting, write_file
 
@@ -118,7 +118,7 @@ def _collection(options: dict[str, Any]) -> Collection:
 
 
 def _names(path: Path) -> list[str]:
-    from entropie.document.base import read_bytes
+    from entropie.contents import read_bytes
 
     try:
         lines = read_bytes(path, f"The list of items {path}").decode("utf-8-sig").splitlines()
@@ -219,7 +219,7 @@ def serve(
     \b
     entropie serve --store drinks.store --collection drinks.json
     """
-    from entropie.document.base import read_bytes
+    from entropie.contents import read_bytes
 
     try:
         from entropie.collector.service import Served, serve

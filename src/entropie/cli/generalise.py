@@ -90,6 +90,7 @@ def generalise(
     entropie apply out/plan.json people.csv --out safer.csv
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting
+    from entropie.data.columns import check_table
     from entropie.mitigate.attribute_risk import Made
     from entropie.mitigate.attribute_table import rule_of
     from entropie.release.apply import apply as applied
@@ -102,6 +103,8 @@ def generalise(
     refuse_overwriting([table, *files.values()], [*mine, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
         check_file(path)
+    if apply_to is not None:
+        check_table(apply_to)
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
         with output.stages(quiet=quiet) as progress:
@@ -127,7 +130,7 @@ def generalise(
     made = None
     if apply_to is not None and result.plan is not None:
         with output.stages(quiet=quiet) as progress:
-            made = applied(result.plan, table, apply_to, memory=memory, progress=progress)
+            made = attempts.run(partial(applied, result.plan, table, apply_to, memory=memory, progress=progress))
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:

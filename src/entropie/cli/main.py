@@ -30,10 +30,13 @@ from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
-from entropie.errors import EntropieError, OutputFailed, Unreachable, interrupted
+from entropie.errors import EntropieError, InvalidInput, OutputFailed, Unreachable, interrupted
+from entropie.words import size
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
 EXIT_UNEXPECTED, EXIT_NOT_WRITTEN, EXIT_INTERRUPTED = 70, 74, 130
+LEAST_BYTES = 10**9
+"""Of addresses: with fewer the libraries that read and compute give up at any moment, with words of their own."""
 
 _ANYWHERE = ("--debug", "--show-values")
 _COMMANDS: dict[str, dict[click.Command, str]] = {
@@ -96,6 +99,15 @@ def cli() -> None:
     Exit codes: 0 done or limit met, 1 limit not met, 2 bad input or usage, 3 the data cannot tell, 70 an error of the
     program, 74 a file could not be written, 129, 130 and 143 stopped by a signal.
     """
+    with contextlib.suppress(ImportError):  # there is no such limit
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY and most < LEAST_BYTES:
+            raise InvalidInput(
+                f"This process may address {size(most)} (see `ulimit -v`), and the program needs {size(LEAST_BYTES)} "
+                "without any data; raise that limit."
+            )
 
 
 for listed in _COMMANDS.values():

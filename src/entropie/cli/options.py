@@ -11,18 +11,8 @@ import click
 
 from entropie.atomic import publicly
 from entropie.errors import EntropieError, InvalidInput
-from entropie.kinds import Kind, converted
-from entropie.request import (
-    About,
-    Attackers,
-    Limits,
-    Output,
-    People,
-    Run,
-    Source,
-    SplitRule,
-    option_of,
-)
+from entropie.kinds import Kind, converted, option_of
+from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -240,7 +230,7 @@ def _distribution(path: Path) -> Any:
 
 def load_parameters(path: Path) -> Any:
     """The mechanism of a parameter document on file."""
-    from entropie.document.base import read_bytes
+    from entropie.contents import read_bytes
     from entropie.mechanisms.parameters import from_document
 
     name = f"Parameter document {path}"

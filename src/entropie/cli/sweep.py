@@ -119,6 +119,7 @@ def sweep(
     from entropie.assessment import check_named
     from entropie.atomic import check_file, claimed, refuse_overwriting
     from entropie.cli.verdicts import Verdicts
+    from entropie.data.columns import check_table
     from entropie.errors import InvalidInput
     from entropie.gate.judged import Judged
     from entropie.release.apply import apply as applied
@@ -136,6 +137,8 @@ def sweep(
     refuse_overwriting(read, [*mine, *verdicts.paths, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
         check_file(path)
+    if apply_to is not None:
+        check_table(apply_to)
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, options["lat"], options["lon"])
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
@@ -148,9 +151,8 @@ def sweep(
     made = None
     if apply_to is not None and result.plan is not None:
         with output.stages(quiet=quiet) as progress:
-            made = applied(
-                result.plan, events, apply_to, source=options["source"], memory=options["memory"], progress=progress
-            )
+            known = {"source": options["source"], "memory": options["memory"], "progress": progress}
+            made = attempts.run(partial(applied, result.plan, events, apply_to, **known))
     if as_json:
         output.print_json(result.to_json())
     elif not quiet:

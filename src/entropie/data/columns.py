@@ -201,6 +201,12 @@ def _bare_parquet(path: str, schema: pa.Schema) -> Any:
     return pq.ParquetWriter(path, schema, write_statistics=False, use_dictionary=False, store_schema=False)
 
 
+def check_table(path: Path) -> None:
+    """Refuse a name that says no kind of table."""
+    if path.suffix.lower() not in (".csv", ".parquet", ".pq"):
+        raise InvalidInput(f"Output {path} must end in .csv or .parquet.")
+
+
 class TableWriter:
     """Writes a CSV or Parquet table batch by batch into a hidden file that takes its name only when complete.
 
@@ -211,9 +217,8 @@ class TableWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._hidden = path
-        self._parquet = path.suffix.lower() in (".parquet", ".pq")
-        if not self._parquet and path.suffix.lower() != ".csv":
-            raise InvalidInput(f"Output {path} must end in .csv or .parquet.")
+        check_table(path)
+        self._parquet = path.suffix.lower() != ".csv"
         self._files = contextlib.ExitStack()
         self._writer: Any = None
 

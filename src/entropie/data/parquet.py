@@ -37,6 +37,8 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 
 def damaged(path: Path, error: Exception | str) -> InvalidInput:
     """The error for a file that cannot be decoded; what a reader says of it may quote the file."""
+    if isinstance(error, MemoryError):
+        raise error
     first = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
     why = f" ({first})" if isinstance(error, str) else shown(f" ({first})")
     return InvalidInput(f"{path} is damaged or ends early, Parquet cannot be read{why}; fetch it again.")

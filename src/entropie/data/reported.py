@@ -16,6 +16,7 @@ import pyarrow as pa
 from msgspec import structs
 from numpy.typing import NDArray
 
+from entropie.contents import read_bytes
 from entropie.data.arrow import values_of
 from entropie.data.columns import Dictionary
 from entropie.data.events import Events
@@ -24,7 +25,7 @@ from entropie.data.known import ids_of, paired, people_notes, read_other
 from entropie.data.pairs import Ids, places_of
 from entropie.data.reports import LinkedReports, read_linked_reports
 from entropie.data.traces import Traces
-from entropie.document.base import KnownFacts, read_bytes
+from entropie.document.base import KnownFacts
 from entropie.errors import InvalidInput, option
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import from_document

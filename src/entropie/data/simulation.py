@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropie.atomic import replacing
+from entropie.data.columns import check_table
 from entropie.data.filter import keep_active_users
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
@@ -241,10 +242,8 @@ def simulate_file(
 
 def _opener(path: str | os.PathLike[str]) -> Callable[[str, pa.Schema], Any]:
     """What writes a file with this ending; refuses another."""
-    ending = Path(path).suffix.lower()
-    if ending not in (".csv", ".parquet", ".pq"):
-        raise InvalidInput(f"Output {path} must end in .csv or .parquet.")
-    if ending == ".csv":
+    check_table(Path(path))
+    if Path(path).suffix.lower() == ".csv":
         return pa_csv.CSVWriter  # type: ignore[no-any-return]
     return partial(pq.ParquetWriter, compression="zstd", write_statistics=False)
 

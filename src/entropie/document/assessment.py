@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from entropie.atomic import write_file
+from entropie.contents import read_bytes
 from entropie.document.base import (
     AtLeastOne,
     Count,
@@ -26,7 +27,6 @@ from entropie.document.base import (
     converted,
     json_text,
     parsed,
-    read_bytes,
 )
 from entropie.document.measured import Attack, BitsInterval, MostExposed, ScoreBits, ShareInterval
 from entropie.document.protection import FrontierPoint, ProtectionGoal, ProtectionRow

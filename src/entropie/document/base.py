@@ -5,9 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -15,8 +13,6 @@ from msgspec import Meta, Struct, field
 
 from entropie.errors import InvalidInput
 
-MOST_BYTES = 64 * 10**6
-"""No document comes near it: a larger file is none."""
 _MOST = 10**18
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -122,20 +118,6 @@ class Provenance(Part, frozen=True):
     seed: Count
     replicates: Count
     seconds: Size
-
-
-def read_bytes(path: str | os.PathLike[str], name: str, missing: str = "check the name") -> bytes:
-    """The content of a document's file, called `name` in the sentence that refuses it."""
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise InvalidInput(f"{name} does not exist; {missing}.") from None
-    except (OSError, ValueError):
-        raise InvalidInput(f"{name} cannot be read; name a file.") from None
-    if len(content) > MOST_BYTES:
-        raise InvalidInput(f"{name} is larger than {MOST_BYTES // 10**6} MB, which no such document is.")
-    return content
 
 
 def parsed(content: bytes, name: str, remedy: str) -> Any:

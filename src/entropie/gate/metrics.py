@@ -20,7 +20,7 @@ from entropie.atomic import write_file
 from entropie.document import Document, typed
 from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.document.verdict import Verdict
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, printable
 from entropie.gate.judge import EXIT_CODES
 from entropie.gate.profiles import OWN
 
@@ -178,8 +178,8 @@ def _labels(labels: Labels) -> str:
 
 
 def _escaped(text: str, *, quotes: bool) -> str:
-    """Backslash, line feed and, inside labels, the quote."""
-    text = text.replace("\\", "\\\\").replace("\n", "\\n")
+    """Backslash, line feed and, inside labels, the quote; other controls and turns of direction are spelled out."""
+    text = "\\n".join(printable(line).replace("\\", "\\\\") for line in text.split("\n"))
     return text.replace('"', '\\"') if quotes else text
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime
 import os
-import tomllib
 from typing import Annotated
 
 from msgspec import Meta
 
-from entropie.document.base import Part, Sha256, converted, read_bytes
+from entropie.document.base import Part, Sha256, converted
 from entropie.document.verdict import Profile
-from entropie.errors import InvalidInput
 from entropie.gate.profiles import OWN
+from entropie.toml import read_toml
 
 Text = Annotated[str, Meta(pattern=r"\S")]
 
@@ -45,11 +44,5 @@ class Waiver(Part, frozen=True):
 def read_waiver(path: str | os.PathLike[str]) -> Waiver:
     """The waiver in a TOML file."""
     name = f"Waiver {path}"
-    content = read_bytes(path, name)
-    try:
-        values = tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not a text file in UTF-8.") from None
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
-        raise InvalidInput(f"{name} is not TOML: {problem}.") from None
+    values = read_toml(path, name)
     return converted(values, Waiver, name, f"it needs {', '.join(Waiver.__struct_fields__[:4])}")

@@ -204,10 +204,12 @@ def _read(
         _check_kind(column, opened.type_of(column))
     batches, size = [], 0
     for batch in opened.select(wanted, rejects, silent):
-        batches.append(checked_texts(batch, rejects))
-        size += batch.nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
+        batches.append(checked_texts(_unfolded(batch), rejects))
+        size += batches[-1].nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
         rejects.budget.keep("columns", size)
-    table = pa.Table.from_batches(batches, pa.schema([(column, opened.type_of(column)) for column in wanted]))
+    kinds = map(opened.type_of, wanted)
+    kinds = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds)
+    table = pa.Table.from_batches(batches, pa.schema(list(zip(wanted, kinds, strict=True))))
     rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
     if lost > _DROPPED_SHARE * (lost + table.num_rows):
@@ -216,6 +218,12 @@ def _read(
             "mend the file."
         )
     return table, dict(rejects.dirty)
+
+
+def _unfolded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The values themselves of columns that number them: what they take counts, a small file may repeat a long one."""
+    columns = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _check_kind(name: str, kind: pa.DataType) -> None:
@@ -332,8 +340,6 @@ def _plain(name: str, values: Any) -> Any:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if isinstance(array, pa.ChunkedArray):  # too long for one array of text
         array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks])
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
     kind = array.type
     if pa.types.is_floating(kind):
         return pc.if_else(pc.is_nan(array), None, array)

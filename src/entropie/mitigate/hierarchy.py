@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from entropie.document.base import read_bytes
+from entropie.contents import read_bytes
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.words import plural
 
@@ -21,7 +21,10 @@ def rows_of(path: Path) -> list[tuple[int, list[str]]]:
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not a text file in UTF-8.") from None
     rows = csv.reader(text.splitlines(), delimiter=";")
-    return [(number, row) for number, row in enumerate(rows, start=1) if row]
+    try:
+        return [(number, row) for number, row in enumerate(rows, start=1) if row]
+    except csv.Error:
+        raise InvalidInput(f"{name} has a field that is longer than any name; shorten it.") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.contents import read_bytes
+from entropie.data.budget import Budget
 from entropie.data.columns import read_columns
-from entropie.document.base import Count, Part, Sha256, read_bytes
+from entropie.document.base import Count, Part, Sha256
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.mitigate.attribute_table import BinRule, Column, bands_for, read_attributes
 from entropie.mitigate.hierarchy import rows_of
@@ -26,6 +28,9 @@ from entropie.words import plural
 
 _FEW_BANDS = 10  # to begin with, for numbers that have few values
 _FEWEST_VALUES = 4
+_LONGEST = 50  # characters that are kept of a code at most, where not all are: each number of them is a level
+_MOST_LEVELS = 50  # of a hierarchy, each of which groups every value
+_VALUE_BYTES = 300  # of a distinct value: its text, and what stands for it at a level
 Texts = list[str | None]
 
 
@@ -165,7 +170,13 @@ def read_people(
     held = pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
     read = read_attributes(held, columns, id_column=id_column, bins=bins, memory=room)
     wanted = [*columns, *keep]
-    texts = pa.Table.from_batches([batch for batch, _ in read_columns(held, wanted, texts=wanted)])
+    budget, batches, size = Budget(read.name, room), [], 0
+    for batch, _ in read_columns(held, wanted, texts=wanted):
+        batches.append(batch)
+        size += batch.nbytes
+        budget.keep("texts", size)
+    budget.keep("values", _VALUE_BYTES * sum(column.exact_size for column in read.columns))
+    texts = pa.Table.from_batches(batches)
     if texts.num_rows != read.people:
         raise InvalidInput(f"{read.name} has rows that cannot be read; mend the file.")
     people = []
@@ -198,7 +209,7 @@ def levels_of(person: Person, hierarchy: Path | None, rule: BinRule | None, pref
         steps = _file_levels(name, hierarchy)
     elif prefix or (column.digits and rule is None):
         longest = max((len(value) for value in person.values if value is not None), default=0)
-        steps = [ColumnLevel(name, "prefix", characters=kept) for kept in range(longest - 1, 0, -1)]
+        steps = [ColumnLevel(name, "prefix", characters=kept) for kept in range(min(longest - 1, _LONGEST), 0, -1)]
     elif column.numbers is not None and rule != BinRule():
         steps = _band_levels(person)
     else:
@@ -247,6 +258,8 @@ def _file_levels(name: str, path: Path) -> list[ColumnLevel]:
     rows = rows_of(path)
     if not rows:
         raise InvalidInput(f"Hierarchy {path} is empty; it has one row per value.")
+    if len(rows[0][1]) - 1 > _MOST_LEVELS:
+        raise InvalidInput(f"Hierarchy {path} has more than {_MOST_LEVELS} levels; leave some out.")
     seen: set[str] = set()
     for number, row in rows:
         if len(row) != len(rows[0][1]) or len(row) < 2:

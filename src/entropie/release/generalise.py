@@ -79,6 +79,8 @@ class Wanted:
             smallest = max(smallest, math.ceil(1.0 / self.highest - 1e-9))
         checks.real_number("suppress", self.suppress, "a share from 0 to 0.5", 0.0, 0.5)
         average = 1.0 if self.average is None else float(self.average)
+        if smallest == 1 and average == 1.0:
+            raise InvalidParameter(f"Every table meets this limit; ask for {option('k')} of at least 2, or less risk.")
         return TableLimit(smallest, average, math.floor(self.suppress * people + 1e-9))
 
 

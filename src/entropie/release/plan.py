@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from entropie.contents import read_bytes
 from entropie.data.events import IngestReport
-from entropie.document.base import Count, Part, Sha256, converted, parsed, read_bytes
+from entropie.document.base import Count, Part, Sha256, converted, parsed
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter, option, without_password
 from entropie.mitigate.mitigation import KINDS, Combination, Mitigation

@@ -26,10 +26,8 @@ from entropie.gate.junit import write_junit
 from entropie.gate.markdown import write_markdown
 from entropie.progress import EXPECTED, Progress, silent
 from entropie.suite.kinds import Answer
-from entropie.suite.suite import Entry, Suite, in_file, of_entry
+from entropie.suite.suite import FILE, Entry, Suite, in_file, of_entry
 from entropie.words import count, seconds
-
-FILE = "check.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,10 @@ def check(
     """
     places = [None if path is None else Path(path) for path in (out, junit, markdown)]
     written = Written(places[0], report, places[1], places[2])
-    return checked(Suite.read(suite, {"threads": threads, "memory": memory}), written, progress)
+    result, problem = checked(Suite.read(suite, {"threads": threads, "memory": memory}), written, progress)
+    if problem is not None:
+        raise problem
+    return result
 
 
 def checked(
@@ -86,8 +87,8 @@ def checked(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda sentence: None,
     command: str | None = None,
-) -> Check:
-    """Run a suite and write what was asked for; what cannot be written is raised when all of it is done.
+) -> tuple[Check, OutputFailed | None]:
+    """Run a suite and write what was asked for; the result, and what could not be written.
 
     `say` is told what each entry came to, and how long the others may take.
     """
@@ -104,9 +105,7 @@ def checked(
             say(left.after(place, found[-1][0]))
         result = _check(suite, found, written.out, command, clock.perf_counter() - begun)
         _write(result, [judged for judged, _ in found], written, failed)
-    if failed:
-        raise OutputFailed(" ".join(map(str, failed)))
-    return result
+    return result, OutputFailed(" ".join(map(str, failed))) if failed else None
 
 
 def _size(entry: Entry) -> float:
@@ -122,7 +121,11 @@ def _one(
     """Run an entry in a folder of its own; an old result goes where there is no new one."""
     begun = clock.perf_counter()
     with ExitStack() as stack:
-        folder = None if written.out is None else stack.enter_context(claimed(written.out / entry.name))
+        folder = None
+        try:
+            folder = None if written.out is None else stack.enter_context(claimed(written.out / entry.name))
+        except OutputFailed as problem:
+            failed.append(problem)
         try:
             answer = entry.job.run(progress, command)
         except OutputFailed:

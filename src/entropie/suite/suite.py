@@ -23,6 +23,8 @@ from entropie.suite.kinds import KINDS, Job
 from entropie.toml import read_toml
 
 MOST_ENTRIES = 1000
+FILE = "check.json"
+"""All that a run of a suite found, beside the folders of its entries."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _KEYS = ("defaults", "entry")
 
@@ -46,7 +48,7 @@ class Suite:
     @classmethod
     def read(cls, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Suite:
         """Read a suite; `options` overrule what every entry says, as they do beside `assess --config`."""
-        tables = read_toml(Path(path), "Suite", "`entropie check --help` shows one")
+        tables = read_toml(path, f"Suite {path}", "`entropie check --help` shows one")
         called = f"Suite {path}"
         for key in tables:
             if key not in _KEYS:
@@ -78,6 +80,8 @@ def _entry(
         raise InvalidInput(
             f"{called}, entry {place + 1}: {rule}, got {str(name)[:60]!r} instead; its folder is called so."
         )
+    if name.lower() == FILE:
+        raise InvalidInput(f"{called}, entry {place + 1}: {name!r} is the name of a file beside it; name it otherwise.")
     if name.lower() in names:  # some file systems do not tell capitals
         raise InvalidInput(f"{called} has two entries called {name!r}; their folders would be the same.")
     names.add(name.lower())
