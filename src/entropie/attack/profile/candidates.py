@@ -30,7 +30,7 @@ SUMMED_USERS = 5000
 """Up to so many people items and habits are summed up for every pair; beyond, each of them finds its own candidates."""
 
 HABIT_PAIRS = 5 * 10**10
-"""Of more pairs of targets and people habits find no candidates, because that would take hours: all of a million, say."""
+"""Of more pairs of targets and people habits find no candidates, which would take hours: all of a million, say."""
 
 HOUR_WEIGHT, HABIT_WEIGHT, LEAST_WEIGHT = 0.7, 0.6, 0.1
 

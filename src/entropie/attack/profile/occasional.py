@@ -43,10 +43,10 @@ OCCASIONAL: Mapping[Habit, int] = MappingProxyType(
 TIMED: frozenset[Habit] = frozenset(("pace", "period", "second", "minute", "month", "weekday"))
 DATED: frozenset[Habit] = frozenset(("period", "month"))
 
-MONTHS = 62
-"""Days that a trace spans at least to tell days of the month: fewer would tell its dates."""
+MONTHS = 58
+"""Days that a trace spans at least to tell days of the month: three times the same one. Fewer would tell its dates."""
 
-REGULAR, LEAST_BEATS = 0.5, 4
+REGULAR, LEAST_BEATS = 0.5, 2
 """Whose events are mostly one interval apart, over so many of them, has a beat."""
 
 PRIOR = 5.0
