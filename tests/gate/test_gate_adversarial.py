@@ -44,6 +44,13 @@ def test_never_a_pass(kind):
     assert not found.verdict["decision"].startswith("PASS")
 
 
+@pytest.mark.parametrize("kind", ["own beat", "own day of the month"])
+def test_never_a_pass_where_a_habit_shows_three_times_on_each_side(kind):
+    """Of twelve events six are known, and weights are learned on three of these against three."""
+    found = assessed(KINDS[kind](Crowd(events=12)))
+    assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("own ")])
 def test_never_a_pass_where_habits_are_sought_by_themselves(kind, monkeypatch):
     """As among more than 5,000 people, of whom fewer teach than there are."""
