@@ -266,7 +266,8 @@ def _beats(traces: Traces, times: Ints) -> Ints:
     there = apart > 0
     if not there.any():
         return bins
-    pairs, often = np.unique(np.stack((person[there], apart[there])), axis=1, return_counts=True)
+    pairs, often = np.unique(person[there] << 40 | np.minimum(apart[there], (1 << 40) - 1), return_counts=True)
+    pairs, often = np.stack(np.divmod(pairs[often > 1], 1 << 40)), often[often > 1]  # what was seen once is no beat
     order = np.lexsort((pairs[1], -often, pairs[0]))
     usual = order[np.unique(pairs[0][order], return_index=True)[1]]
     interval, share = np.zeros(traces.users, np.int64), np.zeros(traces.users)
