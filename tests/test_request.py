@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import entropie
 from entropie.cli.main import cli, run
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.kinds import option_of
 from entropie.quantities import read_bytes, read_count, read_share
-from entropie.request import Attackers, Limits, Output, Request, Run, Source, option_of
+from entropie.request import Attackers, Limits, Output, Request, Run, Source
 
 SET = {
     "user": "who",

@@ -315,10 +315,8 @@ def _on_spark(request: Request) -> bool:
 def _from_spark(request: Request) -> Findings:
     """What one machine would find, from a cluster."""
     alone = {
-        "category": request.source.category,
         "stays": request.source.stays,
         "source": request.source.source,
-        "known": request.attackers.known is not None,
         "converge": request.attackers.converge,
         "window": request.attackers.window,
         "protect": request.verdict.protect,

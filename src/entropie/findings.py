@@ -80,11 +80,6 @@ class Findings:
         return self.attacks[self.strongest]
 
     @property
-    def matcher_error(self) -> ShareInterval:
-        """The best matcher's error, with an interval that allows for its having been chosen among all of them."""
-        return best_attack(self.attacks).error
-
-    @property
     def reidentified(self) -> ShareInterval:
         """Share of people that the strongest attacker in scope re-identifies; the interval allows for the choice."""
         return strongest_row(self.attackers)[1]

@@ -1,10 +1,11 @@
-"""The kinds of values that options have: how each is read from text, TOML or Python, and what it should be."""
+"""How options are declared, and the kinds of values that they have: how each is read and what it should be."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from entropie.errors import InvalidParameter
 from entropie.quantities import PointErrors, read_bytes, read_count, read_share
@@ -14,6 +15,29 @@ Kind = Literal[
     "text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date", "errors",
     "table", "columns",
 ]  # fmt: skip
+
+
+class Option(NamedTuple):
+    """What a person sees of a field: one line, the kind of value, and how the command line spells it."""
+
+    help: str
+    kind: Kind
+    metavar: str | None = None
+    spelled: str | None = None  # --name, where it is not the field's own
+    choices: tuple[str, ...] = ()
+
+
+def declare(
+    default: Any, help: str, kind: Kind = "text", metavar: str | None = None, *,
+    spelled: str | None = None, choices: tuple[str, ...] = (),
+) -> Any:  # fmt: skip
+    """A field of the job that people can set: its default and what they see of it."""
+    return dataclasses.field(default=default, metadata={"option": Option(help, kind, metavar, spelled, choices)})
+
+
+def option_of(declared: dataclasses.Field[Any]) -> Option | None:
+    """What a person sees of a field; None for what only Python can give."""
+    return declared.metadata.get("option")
 
 
 def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) -> Any:

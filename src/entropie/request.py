@@ -13,10 +13,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from entropie.errors import InvalidInput, InvalidParameter, option, without_password
-from entropie.kinds import Kind, converted
+from entropie.kinds import converted, declare, option_of
 from entropie.progress import Progress, silent
 from entropie.quantities import PointErrors
 from entropie.theory import checks
@@ -42,28 +42,6 @@ MANY_TARGETS, USUAL_TARGETS = 50_000, 20_000
 """Of more people than the first, the second number are attacked unless asked otherwise."""
 
 
-class Option(NamedTuple):
-    """What a person sees of a field: one line, the kind of value, and how the command line spells it."""
-
-    help: str
-    kind: Kind
-    metavar: str | None = None
-    spelled: str | None = None  # --name, where it is not the field's own
-    choices: tuple[str, ...] = ()
-
-
-def _option(
-    default: Any, help: str, kind: Kind = "text", metavar: str | None = None, *,
-    spelled: str | None = None, choices: tuple[str, ...] = (),
-) -> Any:  # fmt: skip
-    return field(default=default, metadata={"option": Option(help, kind, metavar, spelled, choices)})
-
-
-def option_of(declared: dataclasses.Field[Any]) -> Option | None:
-    """What a person sees of a field; None for what only Python can give."""
-    return declared.metadata.get("option")
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where the events come from and how their columns are read.
@@ -78,28 +56,28 @@ class Source:
     events: Any = None
     name: str | None = None
     header: bool | None = None
-    source: str | None = _option(None, "Read a database: postgresql://, sqlite:, duckdb:.", metavar="URL")
-    query: str | None = _option(None, "What to select there (SQL).", metavar="SQL")
-    table: str | None = _option(None, "Or the table to read there.", metavar="T")
-    format: Literal["csv", "jsonl", "parquet"] | None = _option(
+    source: str | None = declare(None, "Read a database: postgresql://, sqlite:, duckdb:.", metavar="URL")
+    query: str | None = declare(None, "What to select there (SQL).", metavar="SQL")
+    table: str | None = declare(None, "Or the table to read there.", metavar="T")
+    format: Literal["csv", "jsonl", "parquet"] | None = declare(
         None, "Of EVENTS: csv, jsonl, parquet. [told by it]", "choice", "KIND", choices=("csv", "jsonl", "parquet")
     )
-    user: str | None = _option(None, "Column that holds the person.", metavar="C")
-    item: str | None = _option(None, "Column of the item; several: city,shop.", "columns", "C,...")
-    time: str | None = _option(None, "Column that holds the time. [none: order of rows]", metavar="C")
-    time_format: str | None = _option(None, "Of times: s, ms, order, day-first, '%d.%m.%y'.", metavar="HOW")
-    time_zone: str | None = _option(None, "Zone of times that name none. [UTC]", metavar="NAME")
-    category: str | None = _option(None, "Column that holds the category of the item.", metavar="C")
-    rating: str | None = _option(None, "Column that holds a rating, for --min-rating.", metavar="C")
-    min_rating: float | None = _option(None, "Exclude rows with a lower rating.", "number", "R")
-    preset: str | None = _option(None, "A published data set: its columns and rules.", metavar="NAME")
-    grid: str | None = _option(None, "Size of a map cell, such as 500m (geolife).", metavar="SIZE")
-    lat: str | None = _option(None, "Column that holds the latitude, for --cells.", metavar="C")
-    lon: str | None = _option(None, "Column that holds the longitude, for --cells.", metavar="C")
-    cells: str | None = _option(None, "Items are map cells: h3:9, or grid:500m.", metavar="KIND")
-    stays: str | None = _option(None, "Visits from raw positions: 200m,20min.", metavar="D,T")
+    user: str | None = declare(None, "Column that holds the person.", metavar="C")
+    item: str | None = declare(None, "Column of the item; several: city,shop.", "columns", "C,...")
+    time: str | None = declare(None, "Column that holds the time. [none: order of rows]", metavar="C")
+    time_format: str | None = declare(None, "Of times: s, ms, order, day-first, '%d.%m.%y'.", metavar="HOW")
+    time_zone: str | None = declare(None, "Zone of times that name none. [UTC]", metavar="NAME")
+    category: str | None = declare(None, "Column that holds the category of the item.", metavar="C")
+    rating: str | None = declare(None, "Column that holds a rating, for --min-rating.", metavar="C")
+    min_rating: float | None = declare(None, "Exclude rows with a lower rating.", "number", "R")
+    preset: str | None = declare(None, "A published data set: its columns and rules.", metavar="NAME")
+    grid: str | None = declare(None, "Size of a map cell, such as 500m (geolife).", metavar="SIZE")
+    lat: str | None = declare(None, "Column that holds the latitude, for --cells.", metavar="C")
+    lon: str | None = declare(None, "Column that holds the longitude, for --cells.", metavar="C")
+    cells: str | None = declare(None, "Items are map cells: h3:9, or grid:500m.", metavar="KIND")
+    stays: str | None = declare(None, "Visits from raw positions: 200m,20min.", metavar="D,T")
     order: str | None = None
-    max_dirty_share: float = _option(0.01, "Allowed share of unreadable rows.", "share", "SHARE")
+    max_dirty_share: float = declare(0.01, "Allowed share of unreadable rows.", "share", "SHARE")
 
     def __post_init__(self) -> None:
         if self.min_rating is not None:
@@ -123,7 +101,7 @@ class Source:
 class People:
     """Which people are assessed."""
 
-    min_events: int = _option(10, "Exclude people with fewer events.", "count", "N")
+    min_events: int = declare(10, "Exclude people with fewer events.", "count", "N")
 
     def __post_init__(self) -> None:
         checks.whole_number("min_events", self.min_events, at_least=0)
@@ -139,14 +117,14 @@ class SplitRule:
     None: by date where the times allow it (see `entropie.data.split`), else halves.
     """
 
-    rule: Literal["date", "halves", "history"] | None = _option(
+    rule: Literal["date", "halves", "history"] | None = declare(
         None, "Attack what follows a date, the 2nd half, or all.", "choice", "RULE", choices=RULES
     )
-    knowledge: Literal["partial", "maximum"] = _option(
+    knowledge: Literal["partial", "maximum"] = declare(
         "partial", "partial: of other events; maximum: of these.", "choice", "HOW", choices=("partial", "maximum")
     )
-    train_events: int | None = _option(None, "The attacker knows the first N events only.", "count", "N")
-    target_events: int | None = _option(None, "Attack the first N events only.", "count", "N")
+    train_events: int | None = declare(None, "The attacker knows the first N events only.", "count", "N")
+    target_events: int | None = declare(None, "Attack the first N events only.", "count", "N")
     cut: int | None = None  # the first second that is attacked under rule date; found in the data
 
     def __post_init__(self) -> None:
@@ -177,21 +155,21 @@ class Attackers:
     points         numbers of points that the attacker of points holds
     """
 
-    matchers: tuple[str, ...] = _option((), "Matcher to run; repeatable. [all]", "texts", "M", spelled="matcher")
-    known_events: tuple[int, ...] = _option((), "Add an attacker who knows N events; repeatable.", "counts", "N")
-    control: bool = _option(True, "Skip the control with shuffled identities.", "flag", spelled="no-control")
-    converge: bool = _option(False, "Show information against number of people.", "flag")
-    window: str | None = _option(None, "Attack each window of time too, such as 30d.", metavar="LENGTH")
-    targets: int | Literal["all"] | None = _option(
+    matchers: tuple[str, ...] = declare((), "Matcher to run; repeatable. [all]", "texts", "M", spelled="matcher")
+    known_events: tuple[int, ...] = declare((), "Add an attacker who knows N events; repeatable.", "counts", "N")
+    control: bool = declare(True, "Skip the control with shuffled identities.", "flag", spelled="no-control")
+    converge: bool = declare(False, "Show information against number of people.", "flag")
+    window: str | None = declare(None, "Attack each window of time too, such as 30d.", metavar="LENGTH")
+    targets: int | Literal["all"] | None = declare(
         None, "Attack N people among everybody. [20,000 of many]", "some", "N|all"
     )
-    scope: tuple[str, ...] = _option((), "Attacker to judge; repeatable. [all]", "texts", "NAME")
-    points: tuple[int, ...] = _option(POINTS, "Numbers of known events; repeatable.", "counts", "N")
-    point_errors: PointErrors | None = _option(None, "Points may be wrong, as in time=30min,items=10%.", "errors", "E")
-    known: Any = _option(None, "The attacker's own file about the same people.", "table", "FILE")
-    truth: Any = _option(None, "Who is who: its ids, those of EVENTS. [same ids]", "table", "FILE")
-    parameters: Path | None = _option(None, "Parameters of reports. [beside EVENTS]", "path", "FILE")
-    dictionary: Path | None = _option(None, "Item names and codes of reports.", "path", "FILE")
+    scope: tuple[str, ...] = declare((), "Attacker to judge; repeatable. [all]", "texts", "NAME")
+    points: tuple[int, ...] = declare(POINTS, "Numbers of known events; repeatable.", "counts", "N")
+    point_errors: PointErrors | None = declare(None, "Points may be wrong, as in time=30min,items=10%.", "errors", "E")
+    known: Any = declare(None, "The attacker's own file about the same people.", "table", "FILE")
+    truth: Any = declare(None, "Who is who: its ids, those of EVENTS. [same ids]", "table", "FILE")
+    parameters: Path | None = declare(None, "Parameters of reports. [beside EVENTS]", "path", "FILE")
+    dictionary: Path | None = declare(None, "Item names and codes of reports.", "path", "FILE")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matchers", tuple(dict.fromkeys(self.matchers)))
@@ -221,38 +199,38 @@ class Limits:
     pinned   set in a file: options beside it may not change what is judged
     """
 
-    profile: str | None = _option(None, "Judge the risk against this published limit.", metavar="NAME")
-    limit: float | None = _option(None, "Your own limit, such as 10%; needs the next two.", "share", "SHARE")
-    limit_name: str | None = _option(None, "Where your own limit comes from.", metavar="TEXT")
-    fail_on: Literal["average", "worst"] | None = _option(
+    profile: str | None = declare(None, "Judge the risk against this published limit.", metavar="NAME")
+    limit: float | None = declare(None, "Your own limit, such as 10%; needs the next two.", "share", "SHARE")
+    limit_name: str | None = declare(None, "Where your own limit comes from.", metavar="TEXT")
+    fail_on: Literal["average", "worst"] | None = declare(
         None, "Judge the average, or the worst (most exposed).", "choice", "WHOM", choices=("average", "worst")
     )
-    waiver: Path | None = _option(None, "Waiver for a limit that is not met (TOML).", "path", "FILE")
-    attacker: str | None = _option(None, "Declare who might try.", metavar="TEXT")
-    population: int | None = _option(None, "Declare how many people there are to tell apart.", "count", "N")
-    judge_population: bool = _option(False, "Judge the share projected to --population.", "flag")
-    context: str | None = _option(None, "Declare how the data are released.", metavar="TEXT")
-    attempt_probability: float | None = _option(None, "Declare how likely an attempt is.", "share", "P")
-    not_released: bool = _option(
+    waiver: Path | None = declare(None, "Waiver for a limit that is not met (TOML).", "path", "FILE")
+    attacker: str | None = declare(None, "Declare who might try.", metavar="TEXT")
+    population: int | None = declare(None, "Declare how many people there are to tell apart.", "count", "N")
+    judge_population: bool = declare(False, "Judge the share projected to --population.", "flag")
+    context: str | None = declare(None, "Declare how the data are released.", metavar="TEXT")
+    attempt_probability: float | None = declare(None, "Declare how likely an attempt is.", "share", "P")
+    not_released: bool = declare(
         False, "Declare that people not assessed stay private.", "flag", spelled="excluded-not-released"
     )
-    one_id_per_person: bool = _option(False, "Declare that no person has several ids.", "flag")
-    accept_limited: bool = _option(False, "Let a limited PASS exit with 0.", "flag")
+    one_id_per_person: bool = declare(False, "Declare that no person has several ids.", "flag")
+    accept_limited: bool = declare(False, "Let a limited PASS exit with 0.", "flag")
     pinned: bool = False
-    review_date: datetime.date | None = _option(None, "When to review. [in a year]", "date", "DATE")
-    protect: float | None = _option(None, "Find noise for this error of who sees one person.", "share", "ERROR")
+    review_date: datetime.date | None = declare(None, "When to review. [in a year]", "date", "DATE")
+    protect: float | None = declare(None, "Find noise for this error of who sees one person.", "share", "ERROR")
 
 
 @dataclass(frozen=True, slots=True)
 class About:
     """Who answers for the assessment, for the sign-off of its report."""
 
-    title: str | None = _option(None, "Title of the report.", metavar="TEXT")
-    organisation: str | None = _option(None, "Organisation that holds the data.", metavar="TEXT")
-    author: str | None = _option(None, "Who made the assessment.", metavar="TEXT")
-    purpose: str | None = _option(None, "What the data are released for.", metavar="TEXT")
-    recipient: str | None = _option(None, "Who will receive the data.", metavar="TEXT")
-    data_version: str | None = _option(None, "Version or extract of the data.", metavar="TEXT")
+    title: str | None = declare(None, "Title of the report.", metavar="TEXT")
+    organisation: str | None = declare(None, "Organisation that holds the data.", metavar="TEXT")
+    author: str | None = declare(None, "Who made the assessment.", metavar="TEXT")
+    purpose: str | None = declare(None, "What the data are released for.", metavar="TEXT")
+    recipient: str | None = declare(None, "Who will receive the data.", metavar="TEXT")
+    data_version: str | None = declare(None, "Version or extract of the data.", metavar="TEXT")
 
     def to_json(self) -> dict[str, str | None]:
         """The documented object `about`."""
@@ -263,26 +241,26 @@ class About:
 class Output:
     """What is written."""
 
-    out: Path = _option(Path("entropie-out"), "Folder for both files.", "path", "DIR")
-    report: bool = _option(True, "Write no report.html.", "flag", spelled="no-report")
-    metrics: Path | None = _option(None, "Also write the numbers for Prometheus.", "path", "FILE")
-    junit: Path | None = _option(None, "Also write the verdict as JUnit XML.", "path", "FILE")
-    markdown: Path | None = _option(None, "Also write the verdict for a pull request.", "path", "FILE")
-    public: bool = _option(False, "Let others read the files (0644, not 0600).", "flag")
+    out: Path = declare(Path("entropie-out"), "Folder for both files.", "path", "DIR")
+    report: bool = declare(True, "Write no report.html.", "flag", spelled="no-report")
+    metrics: Path | None = declare(None, "Also write the numbers for Prometheus.", "path", "FILE")
+    junit: Path | None = declare(None, "Also write the verdict as JUnit XML.", "path", "FILE")
+    markdown: Path | None = declare(None, "Also write the verdict for a pull request.", "path", "FILE")
+    public: bool = declare(False, "Let others read the files (0644, not 0600).", "flag")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """How the job runs. Nothing here but `seed` and `replicates` changes a number."""
 
-    seed: int = _option(0, "Seed of everything drawn at random.", "count", "S")
+    seed: int = declare(0, "Seed of everything drawn at random.", "count", "S")
     replicates: int = REPLICATES
-    threads: int | None = _option(None, "Threads to use. [all cores]", "count", "N")
-    memory: int | None = _option(None, "Memory for the data, as 4GB. [half]", "bytes", "SIZE")
-    engine: Literal["local", "spark"] = _option(
+    threads: int | None = declare(None, "Threads to use. [all cores]", "count", "N")
+    memory: int | None = declare(None, "Memory for the data, as 4GB. [half]", "bytes", "SIZE")
+    engine: Literal["local", "spark"] = declare(
         "local", "Run on this machine or a cluster: local, spark.", "choice", "NAME", choices=("local", "spark")
     )
-    master: str | None = _option(None, "Spark master, such as spark://host:7077.", metavar="URL")
+    master: str | None = declare(None, "Spark master, such as spark://host:7077.", metavar="URL")
     partitions: int | None = None
     block_users: int | None = None
     spark: Any = field(default=None, compare=False, repr=False)

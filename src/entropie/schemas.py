@@ -40,12 +40,18 @@ _DOCUMENTS = {
     "ledger": ("made by `Ledger.to_document`, kept by a client", "document.ledger", "LedgerDocument"),
     "manifest": ("OUT.manifest.json, also printed by `apply --json`", "release.apply", "Manifest"),
     "matrix": ("printed by `guarantee --matrix FILE --json`", "theory.matrix", "MatrixGuarantee"),
+    "numbers": ("printed by `guarantee --group T:N --json`", "mechanisms.numbers", "NumbersGuarantee"),
     "merge": ("printed by `collect merge --json`", "document.printed", "StoresMerged"),
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
     "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
+    "score-systems": (
+        "scores.json, also printed by `scores --json` for several systems",
+        "page.scores",
+        "Systems",
+    ),
     "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),
     "sweep": ("sweep.json, also printed by `sweep --json`", "release.result", "Sweep"),
     "table-manifest": (

@@ -36,9 +36,14 @@ def percent(share: float, *, beside: float | None = None) -> str:
     return f"{_share(share, beside)}{_PERCENT}"
 
 
+def bare(share: float, *, beside: float | None = None) -> str:
+    """A share in percent without the sign, where it follows: the lower end of an interval."""
+    return percent(share, beside=beside).removesuffix(_PERCENT)
+
+
 def interval(ends: _Interval, *, beside: float | None = None) -> str:
     """The ends of an interval of shares: 65 to 69 %."""
-    return f"{_share(ends.low, beside)} to {percent(ends.high, beside=beside)}"
+    return f"{bare(ends.low, beside=beside)} to {percent(ends.high, beside=beside)}"
 
 
 def stated(share: float) -> str:
@@ -90,7 +95,7 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    """A time: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min, 3.4 days."""
     if value < 10.0:
         return f"{value:.1f}\N{NO-BREAK SPACE}s"
     whole = round(value)
@@ -98,7 +103,9 @@ def seconds(value: float) -> str:
         return f"{whole}\N{NO-BREAK SPACE}s"
     if whole < 3600:
         return f"{whole // 60}\N{NO-BREAK SPACE}min {whole % 60}\N{NO-BREAK SPACE}s"
-    return f"{whole // 3600}\N{NO-BREAK SPACE}h {whole % 3600 // 60}\N{NO-BREAK SPACE}min"
+    if whole < 3 * 86_400:
+        return f"{whole // 3600}\N{NO-BREAK SPACE}h {whole % 3600 // 60}\N{NO-BREAK SPACE}min"
+    return f"{digits(whole / 86_400)}\N{NO-BREAK SPACE}days"
 
 
 def shortest(whole_seconds: int) -> str:

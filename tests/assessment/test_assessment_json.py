@@ -11,6 +11,7 @@ import pytest
 from assessment_tables import ALL_MATCHERS, numbers, people_with_habits, table_of
 
 import entropie
+from entropie.attack.measured import best_attack
 
 INTERVAL = {"value", "low", "high"}
 TOP = {
@@ -163,11 +164,13 @@ def test_the_headline_allows_for_the_choice_of_the_matcher():
         rng = np.random.default_rng(seed)
         table = pa.table({"user": np.repeat(np.arange(40), 20), "item": rng.integers(0, 60, 800)})
         found = entropie.assess(table, user="user", item="item", seed=seed, replicates=10, known_events=[])
-        assert found.matcher_error.low <= found.best.measures.identification_error.low
-        assert found.matcher_error.value == found.best.error == min(attack.error for attack in found.attacks)
+        assert best_attack(found.attacks).error.low <= found.best.measures.identification_error.low
+        assert (
+            best_attack(found.attacks).error.value == found.best.error == min(attack.error for attack in found.attacks)
+        )
         controls = [row.control.value for row in found.attackers if row.in_scope]
         assert found.null_error == 1.0 - max(controls)
-        beaten += found.matcher_error.high < found.guessing_error
+        beaten += best_attack(found.attacks).error.high < found.guessing_error
     # at most 5 % of data sets: 4 or more of 20 would happen with probability 0.016
     assert beaten <= 3
 

@@ -9,18 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from profile_oracles import Oracle, random_case
 
+from entropie.attack.profile import candidates
 from entropie.attack.profile.attack import everybody_of, halves
 from entropie.attack.profile.candidates import (
-    HABIT_USERS,
+    HABITS,
     Candidates,
     Scene,
     Search,
     best_candidates,
-    merge_candidates,
+    habitual_people,
+    joined,
     scene_of,
     search_among,
 )
-from entropie.attack.profile.people import known_people
 from entropie.data.traces import Traces
 from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import NOBODY, item_hour
@@ -34,18 +35,18 @@ def scene_from(seed: int, users: int = 40, timed: bool = True) -> Scene:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("timed", [True, False])
-@pytest.mark.parametrize("habits", [True, False])
-def test_the_best_are_those_of_the_slow_oracle(seed: int, timed: bool, habits: bool) -> None:
+@pytest.mark.parametrize("summed", [True, False])
+def test_the_best_are_those_of_the_slow_oracle(seed: int, timed: bool, summed: bool) -> None:
     case = random_case(seed, users=15, timed=timed)
     oracle = Oracle(case)
     scene = scene_of(case.train, case.target, everybody_of(case.train, case.target, case.categories))
-    found = best_candidates(scene, Search(5, repeats=True, habits=habits))
+    found = best_candidates(scene, Search(5, True, (0.6,) * HABITS if summed else None))
     for number in range(case.target.users):
         wanted = {}
         for person in range(case.train.users):
             seen = oracle.evidence(number, person)
-            if habits or seen["again"] < 0:
-                rest = sum(seen.get(kind, 0.0) for kind in ("hour", "gap", "return", "day")) if habits else 0.0
+            if summed or seen["again"] < 0:
+                rest = sum(seen.get(kind, 0.0) for kind in ("hour", "gap", "return", "day")) if summed else 0.0
                 wanted[person] = seen["item"] + 0.7 * seen.get("item_hour", 0.0) + 0.6 * rest
         best = sorted(wanted, key=lambda person: -wanted[person])[:5]
         assert found.people[number].tolist() == best + [NOBODY] * (5 - len(best))
@@ -98,7 +99,7 @@ def full_search(scene: Scene, hours: float, kept: int) -> tuple[list[list[int]],
 @given(st.integers(0, 2**32), st.sampled_from([8, 60]), st.booleans(), st.sampled_from([1, 3, 10]))
 def test_a_search_that_ends_early_finds_what_a_full_one_does(seed: int, users: int, timed: bool, kept: int) -> None:
     scene = crowd_scene(seed, users, timed)
-    found = best_candidates(scene, Search(kept, repeats=True, habits=False))
+    found = best_candidates(scene, Search(kept, True, None))
     lists, scores, _ = full_search(scene, 0.7 if timed else 0.0, kept)
     for row, (best, standing) in enumerate(zip(lists, scores, strict=True)):
         assert found.people[row].tolist() == best + [NOBODY] * (kept - len(best))
@@ -132,8 +133,8 @@ def test_where_nothing_repeats_people_are_found_by_what_goes_together() -> None:
     case = random_case(5, users=15, timed=False)
     oracle = Oracle(case)
     scene = scene_of(case.train, case.target, everybody_of(case.train, case.target))
-    found = best_candidates(scene, Search(8, repeats=False, habits=False))
-    sharing = best_candidates(scene, Search(4, repeats=True, habits=False))
+    found = best_candidates(scene, Search(8, False, None))
+    sharing = best_candidates(scene, Search(4, True, None))
     assert np.array_equal(found.people[:, :4], sharing.people)  # half of the places are for those who do repeat
     found = Candidates(found.people[:, 4:], found.scores[:, 4:])
     everybody = everybody_of(case.train, case.target)
@@ -161,21 +162,45 @@ def test_where_nothing_repeats_people_are_found_by_what_goes_together() -> None:
         assert (found.people[number] == NOBODY).sum() == 4 - len(best)
 
 
-@pytest.mark.parametrize("repeats", [True, False])
-def test_blocks_of_people_merge_to_the_whole(repeats: bool) -> None:
-    case = random_case(6, users=60)
-    everybody = everybody_of(case.train, case.target, case.categories)
-    scene = scene_of(case.train, case.target, everybody)
-    how = search_among(60, 7, repeats)
-    whole = best_candidates(scene, how)
-    parts = []
-    for block in (np.arange(40, 60), np.arange(0, 3), np.arange(3, 40)):
-        mine = Scene(known_people(case.train.take(block), everybody), scene.targets, scene.company)
-        found = best_candidates(mine, how)
-        parts.append(Candidates(np.where(found.people == NOBODY, NOBODY, block[found.people]), found.scores))
-    merged = merge_candidates(parts, how)
-    assert np.array_equal(whole.scores, merged.scores)
-    assert np.array_equal(whole.people, merged.people)
+@pytest.mark.parametrize(("people", "bins", "kept"), [(300, 40, 7), (5, 3, 9), (50, 0, 4)])
+def test_who_is_found_by_habits_is_found_by_looking_at_everybody(
+    people: int, bins: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(people)
+    known = rng.integers(-127, 128, (people, bins)).astype(np.int8)
+    known[people // 2] = known[0]  # equal ones: the first stays
+    asked = rng.random((20, bins)) * (rng.random((20, bins)) < 0.3)
+    found = habitual_people(known, asked, kept)
+    for row in range(20 if bins else 0):
+        wanted = np.rint(asked[row] * 2.0**16 / max(asked[row].sum(), 1e-12)).astype(np.int64)
+        standing = known.astype(np.int64) @ wanted
+        best = np.argsort(-standing, kind="stable")[:kept]
+        assert found[0][row, : best.size].tolist() == best.tolist()
+        assert (found[0][row, best.size :] == NOBODY).all()
+        assert found[1][row, : best.size] == pytest.approx((known[best] / 16.0) @ asked[row], abs=0.01)
+    monkeypatch.setattr(candidates, "_PEOPLE", 7)
+    monkeypatch.setattr(candidates, "_ROWS", 3)
+    blocks = habitual_people(known, asked, kept)
+    assert np.array_equal(found[0], blocks[0])
+    assert np.array_equal(found[1], blocks[1])
+
+
+def test_the_sums_of_habits_are_exact() -> None:
+    """The largest that a sum can be is a whole number that the short floats hold."""
+    known = np.full((3, 400), 127, np.int8)
+    known[1, 0] = 126
+    asked = np.full((1, 400), 123.4)
+    people, scores = habitual_people(known, asked, 3)
+    assert people.tolist() == [[0, 2, 1]]
+    assert scores[0, 0] > scores[0, 2]
+
+
+def test_nobody_stands_twice_in_a_list() -> None:
+    first = np.array([[3, 1], [4, NOBODY]]), np.array([[2.0, 1.0], [1.0, -np.inf]])
+    second = np.array([[1, 2], [NOBODY, 4]]), np.array([[9.0, 8.0], [-np.inf, 7.0]])
+    people, scores = joined([first, second])
+    assert people.tolist() == [[3, 1, NOBODY, 2], [4, NOBODY, NOBODY, NOBODY]]
+    assert scores[0].tolist() == [2.0, 1.0, -np.inf, 8.0]
 
 
 def test_threads_change_nothing() -> None:
@@ -185,13 +210,18 @@ def test_threads_change_nothing() -> None:
     assert np.array_equal(one.scores, two.scores)
 
 
-def test_habits_find_candidates_among_few_people_only() -> None:
-    assert search_among(HABIT_USERS, 9, True).habits
-    assert not search_among(HABIT_USERS + 1, 9, True).habits
+def test_habits_find_candidates_among_any_number_of_people() -> None:
+    learned = np.linspace(0.0, 2.0, HABITS)
+    few, many, films = (search_among(*one, learned) for one in ((5000, 8, True), (5001, 8, True), (5000, 8, False)))
+    assert (few.shares, many.shares, films.shares) == ((8, 0, 0), (6, 0, 2), (4, 3, 1))
+    assert few.summed is not None
+    assert many.summed is None
+    assert many.alone is not None
+    assert min(many.alone) > 0.0  # what few people have may not have been learned
 
 
 def test_nobody_comes_into_question_where_nothing_is_shared() -> None:
     train, target = traces_of([[0, 1], [2, 3]], 6), traces_of([[4], [5]], 6)
-    found = best_candidates(scene_of(train, target, everybody_of(train, target)), Search(2, True, habits=False))
+    found = best_candidates(scene_of(train, target, everybody_of(train, target)), Search(2, True, None))
     assert (found.people == NOBODY).all()
     assert np.isneginf(found.scores).all()

@@ -23,7 +23,7 @@ SIZES = ["--users", "100M", "--events", "10G", "--items", "50M", "--targets", "a
     ("name", "arguments"),
     [
         ("plan.txt", [*SIZES, "--executors", "200", "--memory", "32GB"]),
-        ("plan_hours.txt", [*SIZES, "--hours", "24", "--matcher", "visit", "--no-control"]),
+        ("plan_hours.txt", [*SIZES, "--hours", "24", "--matcher", "visit", "--no-control", "--verbose"]),
         ("plan_local.txt", [*LOCAL, "--cores", "2", "--memory", "8GB"]),
         ("plan.json", [*SIZES, "--executors", "200", "--matcher", "visit", "--matcher", "bayes", "--json"]),
     ],

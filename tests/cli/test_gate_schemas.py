@@ -175,6 +175,10 @@ CASES = {
         lambda run: run("guarantee", "--mechanism", "rr", *SIZES, "--theta", "1"),
         lambda run: run("guarantee", "--mechanism", "rr", *SIZES, "--theta", "0", "--reports", "5"),
     ],
+    "numbers": [
+        lambda run: run("guarantee", "--mechanism", "rr", "--domain", "100", "--epsilon", "3", "--group", "1:40", "--group", "4:1"),
+        lambda run: run("guarantee", *GLH, "--domain", "100", "--theta", "0.3", "--group", "2:40", "--group", "4:5", "--unlinked"),
+    ],
     "calibration": [
         lambda run: run("calibrate", *SIZES, "--bayes-error", "0.8"),
         lambda run: run("calibrate", *SIZES, "--bayes-error", "0.8", *GLH),

@@ -188,16 +188,125 @@ def own_company(crowd: Crowd) -> pa.Table:
     return _table([walks[who][0] for who in together], [_BEGIN + 3600 * walks[who][1] for who in together])
 
 
+def own_day_of_the_month(crowd: Crowd) -> pa.Table:
+    """The exposed come on a day of the month of their own."""
+    rng = np.random.default_rng(crowd.seed)
+    days = np.arange(30 * crowd.events)
+    dates = (days + _BEGIN // DAY).astype("datetime64[D]")
+    of_month = (dates - dates.astype("datetime64[M]")).astype(int)
+    own = rng.permutation(28)
+    return _covered(rng, crowd, days, lambda person: days[of_month == own[person % 28]], DAY)
+
+
+def own_beat(crowd: Crowd) -> pa.Table:
+    """The exposed come every so many days, as many as they are, each on another day."""
+    rng = np.random.default_rng(crowd.seed)
+    days = np.arange(crowd.exposed * crowd.events)
+    return _covered(rng, crowd, days, lambda person: days[days % crowd.exposed == person], DAY)
+
+
+def own_minute(crowd: Crowd) -> pa.Table:
+    """The exposed come once a day at a minute of the hour of their own."""
+    rng = np.random.default_rng(crowd.seed)
+    own = rng.permutation(60)
+    noons = np.arange(2 * crowd.events) * 1440 + 720
+    return _covered(rng, crowd, _minutes(noons), lambda person: noons + own[person], 60)
+
+
+def own_pace(crowd: Crowd) -> pa.Table:
+    """The exposed come twice an hour each day, so many minutes apart as nobody else."""
+    rng = np.random.default_rng(crowd.seed)
+    noons = np.arange(2 * crowd.events) * 1440 + 720
+
+    def twice(person: int) -> NDArray[np.int64]:
+        first = noons + rng.integers(0, 59 - person % 30, noons.size)
+        return np.sort(np.concatenate((first, first + 1 + person % 30)))
+
+    return _covered(rng, crowd, _minutes(noons), twice, 60)
+
+
+def own_row(crowd: Crowd) -> pa.Table:
+    """Two places; the exposed stay so many times in a row at each as nobody else."""
+    rng = np.random.default_rng(crowd.seed)
+    events = np.arange(8 * crowd.events)
+    return _table(
+        [
+            [f"place {place}" for place in (events + person) // (1 + person % 16) % 2]
+            if person < crowd.exposed
+            else [f"place {place}" for place in rng.integers(0, 2, events.size)]
+            for person in range(crowd.people)
+        ]
+    )
+
+
+def own_weekdays_at_a_place(crowd: Crowd) -> pa.Table:
+    """Two places, once a day; the exposed have one for each day of the week."""
+    rng = np.random.default_rng(crowd.seed)
+    days, plans = np.arange(6 * crowd.events), rng.permutation(126)[: crowd.exposed] + 1
+    items = [
+        [f"place {place}" for place in plans[person] >> (days % 7) & 1]
+        if person < crowd.exposed
+        else [f"place {place}" for place in rng.integers(0, 2, days.size)]
+        for person in range(crowd.people)
+    ]
+    return _table(items, [_BEGIN + DAY * days for _ in items])
+
+
+def own_order_of_three(crowd: Crowd) -> pa.Table:
+    """Three places, each as often after each; where the exposed go next depends on the last two in their own way."""
+    rng = np.random.default_rng(crowd.seed)
+    walks = []
+    for person in range(crowd.people):
+        table = rng.permuted(np.tile(np.arange(3), (3, 1)), axis=1)
+        walk = rng.integers(0, 3, 4 * crowd.events)
+        for place in range(2, walk.size if person < crowd.exposed else 0):
+            walk[place] = table[walk[place - 1], walk[place - 2]]
+        walks.append([f"place {place}" for place in walk])
+    return _table(walks)
+
+
 KINDS: Mapping[str, Callable[[Crowd], pa.Table]] = {
     made.__name__.replace("_", " "): made
     for made in (
         hidden_subgroup, own_items, never_again, own_times, few_events, many_ids, unique_events, rare_transitions,
-        own_gaps, own_hour_of_the_week, own_pair, two_alternating, own_number_a_day, own_company,
+        own_gaps, own_hour_of_the_week, own_pair, two_alternating, own_number_a_day, own_company, own_day_of_the_month,
+        own_beat, own_minute, own_pace, own_row, own_weekdays_at_a_place, own_order_of_three,
     )
 }  # fmt: skip
 
-RISKS: Mapping[str, float] = {"two alternating": 0.5, "own company": 0.5}
-"""True risk of the exposed where it is not 1: of two people who are alike, one is named."""
+RISKS: Mapping[str, float] = {
+    "two alternating": 0.5, "own company": 0.5, "own day of the month": 1 / 3, "own pace": 1 / 2, "own row": 1 / 4,
+    "own order of three": 1 / 5,
+}  # fmt: skip
+"""True risk of the exposed, at least, where it is not 1: of people who are alike one is named."""
+
+_COVER = 40
+
+
+def _minutes(hours: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (hours[:, None] + np.arange(60)).ravel()
+
+
+def _covered(
+    rng: np.random.Generator,
+    crowd: Crowd,
+    whole: NDArray[np.int64],
+    own: Callable[[int], NDArray[np.int64]],
+    unit: int,
+) -> pa.Table:
+    """Two places. Some people are at both at any time, so that known events name nobody; the others at some times, the
+    exposed at times of their own.
+    """
+    items, times = [], []
+    for person in range(crowd.people):
+        if crowd.exposed <= person < crowd.exposed + _COVER:
+            when = np.repeat(whole, 2)
+            items.append([f"place {place % 2}" for place in range(when.size)])
+        else:
+            when = own(person) if person < crowd.exposed else np.sort(rng.choice(whole, crowd.events, replace=False))
+            items.append([f"place {place}" for place in rng.integers(0, 2, when.size)])
+        times.append(_BEGIN + unit * when)
+    return _table(items, times)
 
 
 def _pairs(rng: np.random.Generator, count: int) -> list[tuple[int, int]]:

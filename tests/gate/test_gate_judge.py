@@ -86,7 +86,7 @@ def test_another_attacker_may_be_the_strongest():
     document["attackers"][3] = row("points", {100: 0.6, 1000: 0.2})
     found = judge(document, **EMA)
     assert (found.decision, found.attacker, found.measured_risk.value) == ("FAIL", "points", 0.6)
-    assert "an attacker who knows 4 random events, to the hour re-identifies 60 % of the most exposed" in said(
+    assert "an attacker who knows 4 random events, to the hour, re-identifies 60 % of the most exposed" in said(
         found.headline
     )
     assert judge(document, **EMA, fail_on="average").measured_risk.value == 0.2

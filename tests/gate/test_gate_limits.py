@@ -44,10 +44,6 @@ def of_many(people, **facts):
 
 
 NARROWED = [
-    (
-        of_many(5001, time_format="integer"), {},
-        "Among more than 5,000 people nobody is sought by hours, rhythm or events a day alone.",
-    ),
     (without("points"), {}, "Not judged: an attacker who knows a few events of the release itself."),
     (
         without("crowd", "joint"), {},

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mitigate_oracles import DAY, HOUR, START
 
 from entropie.data.event_columns import read_event_columns
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.mitigate.draft import Draft, Material
+from entropie.mitigate.draft import Draft, Material, ranked
 from entropie.mitigate.mitigation import AXES, KINDS, Combination, Mitigation, candidates
 from entropie.request import Source
 
@@ -141,6 +143,13 @@ def test_times_are_rounded_and_nothing_else_tells_the_order(unit: str) -> None:
 def test_times_can_be_left_out_with_the_order() -> None:
     found = released(drafted(Mitigation("time_unit", "none")))
     assert found == [(user, item, None) for user, item, _ in sorted(numbered(ROWS), key=lambda r: r[:2])]
+
+
+@given(st.lists(st.integers(-(2**62), 2**62) | st.integers(-9, 9)))
+def test_ranks_are_those_of_sorting(values: list[int]) -> None:
+    found, ranks = ranked(np.array(values, np.int64))
+    assert found.tolist() == sorted(set(values))
+    assert [found[rank] for rank in ranks] == values
 
 
 def test_jitter_moves_every_time_evenly() -> None:

@@ -322,4 +322,41 @@ _PLAN_AND_ENGINE = (
     ),
 )
 
-MUTANTS = (*_THEORY, *_MECHANISMS, *_MEASURES, *_KERNELS, *_ATTACK, *_GATE, *_DATA, *_PLAN_AND_ENGINE)
+_COLLECTOR_AND_RELEASE = (
+    _in("mechanisms", "ledger", ".reports < entry.reports", ".reports > entry.reports", "test_mechanisms_ledger.py"),
+    _in("mechanisms", "ledger", "spent > budget.epsilon", "spent > 2.0 * budget.epsilon", "test_mechanisms_ledger.py"),
+    _in("mechanisms", "ledger", 'return 2 if self.scope == "all" else 1', "return 1", "test_mechanisms_ledger.py"),
+    _in(
+        "mechanisms",
+        "design",
+        "min(allowed_epsilon(goal), goal.max_epsilon)",
+        "goal.max_epsilon",
+        "test_mechanisms_design.py",
+    ),
+    _in("mechanisms", "design", "if family.fits(goal.max_report_bits):", "if True:", "test_mechanisms_design.py"),
+    _in("collector", "alerts", "(old is not None and not reading.inside)", "old is not None", "test_alerts.py"),
+    _in("collector", "document", "and value < float(limit):", "and value > 1.0:", "test_collector_document.py"),
+    _in("collector", "merge", "if len(set(origins)) < len(origins):", "if not origins:", "test_stores.py"),
+    _in("collector", "sqlite_store", "SET value = value + 1 WHERE", "SET value = value WHERE", "test_stores.py"),
+    _in("release", "judging", "searched=self.searched)", "searched=1)", "test_release_sweep.py"),
+    _in(
+        "mitigate",
+        "lattice",
+        "kept = counts >= limit.smallest",
+        "kept = counts > limit.smallest",
+        "test_mitigate_lattice.py",
+    ),
+    _in("mitigate", "changes", "[: max(1, round(share * people))]", "", "test_mitigate_changes.py"),
+)
+
+MUTANTS = (
+    *_THEORY,
+    *_MECHANISMS,
+    *_MEASURES,
+    *_KERNELS,
+    *_ATTACK,
+    *_GATE,
+    *_DATA,
+    *_PLAN_AND_ENGINE,
+    *_COLLECTOR_AND_RELEASE,
+)

@@ -245,15 +245,15 @@ def test_what_does_not_fit_is_said():
     asked = Data(Counts.even(10**8, 50, 50), 10**7, 100.0), request("visit", engine="spark")
     tight = priced(asked, Machines(10, 4, 8 * GB))
     assert tight.fits == {"block": True, "last_task": False, "process": True}
-    assert "needs 2,800.0 GB and the tasks of an executor have 4.8 GB together" in tight.sentences[-1]
-    assert "or leave out with `--scope profile`" in tight.sentences[-1]
+    assert "needs 2,800.0 GB and the tasks of an executor have 4.8 GB together" in tight.sentences[0]
+    assert "or leave out the attackers who need all traces at once" in tight.sentences[0]
     asked = asked[0], replace(asked[1], attackers=replace(asked[1].attackers, scope=("profile",)))
     tight = priced(asked, Machines(10, 4, 8 * GB))
-    assert "The last task of an attack needs 12.0 GB and the tasks of an executor have 4.8 GB" in tight.sentences[-1]
+    assert "The last task of an attack needs 12.0 GB and the tasks of an executor have 4.8 GB" in tight.sentences[0]
     assert len(priced(asked, Machines(10, 4, 64 * GB)).sentences) == 2
     here = price(plan_of(request("visit"), asked[0].counts), asked[0], Machines(1, 4, 8 * GB), on_cluster=False)
     assert here.fits["process"] is False
-    assert "memory of this machine does not suffice" in here.sentences[-1]
+    assert "memory of this machine does not suffice" in here.sentences[0]
 
 
 EVEN = Counts.even(10, 1, 1)

@@ -147,6 +147,8 @@ def shortened(text: str) -> str:
 OWN_FORMATS = {
     "percent": percent,
     "right": lambda error: percent(1.0 - error),
+    "bare_percent": lambda share: percent(share)[:-2],
+    "bare_right": lambda error: percent(1.0 - error)[:-2],
     "limit": plain,
     "bits": lambda value: no_minus_zero(rounded(value, 1)),
     "small_bits": lambda value: significant(value, 2),

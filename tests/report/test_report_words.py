@@ -54,7 +54,7 @@ def test_the_number_beside_the_verdict_is_the_number_judged(words):
     text = box(words, judged(**EMA))
     assert text.startswith("FAIL 90 % of the most exposed 31 % of people are re-identified by an attacker who knows")
     assert re.search(
-        r"\(95 % confidence interval \d+ % to 9\d(\.\d)? %\)\. The limit is 9 %: European Medicines Agency", text
+        r"\(95 % confidence interval \d+ to 9\d(\.\d)? %\)\. The limit is 9 %: European Medicines Agency", text
     )
     average = {"limit": 0.2, "limit_name": "house rule", "fail_on": "average"}
     assert box(words, judged(**average)).startswith("FAIL 50 % of people are re-identified by an attacker")

@@ -63,10 +63,12 @@ def bound(result: Calibration, truth, reports: int, guesses: int, prior_max: flo
     used = min(answers, k, n)
     p = mp.mpf(1) / n if prior_max is None else mp.mpf(prior_max)
     named = min(mp.mpf(1), min(guesses, n) * p)
-    if reports > 1 and n <= answers and guesses == 1 and prior_max is None:
-        return mp.mpf(repetition_code(n, answers, float(mp.log(1 + answers * truth / (1 - truth))), reports)[1])
     if reports > 1:
-        return composed_success(truth, min(answers, k), n, reports, guesses, prior_max)
+        found = composed_success(truth, min(answers, k), n, reports, guesses, prior_max)
+        if guesses == 1 and prior_max is None:  # of more people than answers, some who are told to the attacker
+            epsilon = float(mp.log(1 + answers * truth / (1 - truth)))
+            found = min(found, mp.mpf(repetition_code(min(n, answers), answers, epsilon, reports)[1]))
+        return found
     return truth * min(mp.mpf(1), used * named) + (1 - truth) * named
 
 
@@ -83,7 +85,7 @@ CASES = [
     (1000, 5000, 0.9, "rr", None, 3, 1, None),
     (1000, 5000, 0.9, "glh", None, 3, 1, None),
     (1000, 5000, 0.8, "glh", 10, 5, 4, None),
-    (10**6, 1000, 0.9, "rr", None, 50, 1, None),
+    (10**6, 1000, 0.9, "rr", None, 20, 1, None),
     (1000, 50, 0.5, "glh", 30, 1, 1, 0.1),
     (1000, 50, 0.5, "auto", None, 2, 2, 0.05),
     (10**12, 10**18, 0.999, "rr", None, 1, 1, None),

@@ -118,6 +118,20 @@ def test_more_reports_never_promise_more(users: int, items: int, epsilon: float,
     assert certified_success(rr, Crowd(users, t)) <= 1.0
 
 
+@pytest.mark.parametrize("guesses", [1, 2])
+@pytest.mark.parametrize(("n", "k", "t", "epsilon"), [(3, 2, 2, 1.0), (4, 2, 2, 3.0), (4, 3, 2, 2.0), (3, 2, 3, 2.0)])
+def test_more_people_than_answers(n: int, k: int, t: int, epsilon: float, guesses: int) -> None:
+    """No choice of data exceeds what is certified, and that is no more than for as many people as answers."""
+    certified = float(certified_success(ChannelParameters("rr", k, epsilon), Crowd(n, t, guesses)))
+    laws = of_several(response_matrix(k, epsilon), t)
+    found = max(
+        success(uniform(n), laws[list(words)], guesses)
+        for words in itertools.combinations_with_replacement(range(k**t), n)
+    )
+    assert found <= certified * (1 + 1e-12)
+    assert certified <= float(certified_success(ChannelParameters("rr", k, epsilon), Crowd(k, t, guesses))) * (1 + 1e-9)
+
+
 USERS, ITEMS, TRUTH = 1370637, 10500393, 0.0309
 BUDGET = math.log1p(ITEMS * TRUTH / (1 - TRUTH))
 PRINTED = [(2, 1.021, 0.0569), (10, 4.607, 0.1708), (50, 14.71, 0.5107)]

@@ -111,6 +111,19 @@ def test_no_store_of_hashed_reports_tells_more(n: int, t: int, linked: bool) -> 
         assert certainty <= found.posterior_max * (1 + 1e-12)
 
 
+@steady(50)
+@given(
+    st.integers(1, 10**9), st.integers(2, 1000), st.floats(0, 1), st.floats(0, 1), st.integers(1, 20), st.booleans()
+)
+def test_less_truth_never_tells_more(n: int, k: int, one: float, other: float, t: int, linked: bool) -> None:
+    """Noise can be added to reports after they leaked."""
+    crowd, low, high = Crowd(n, t, linked=linked), *sorted((one, other))
+    errors = [everybody.success(crowd, k, Fraction(theta)) for theta in (low, high)]
+    assert errors[0] <= errors[1] * (1 + Fraction(1, 10**12))
+    told = [everybody.alpha_bits(crowd, k, theta, math.inf) for theta in (low, high)]
+    assert told[0] <= told[1] + 1e-9
+
+
 @steady(25)
 @given(st.integers(0, 2**32), st.integers(2, 3), st.integers(1, 2), st.booleans(), st.floats(0.1, 3.0))
 def test_any_mechanism_any_data_any_prior(seed: int, n: int, t: int, linked: bool, spread: float) -> None:

@@ -71,7 +71,7 @@ def new(out: Path, quiet: bool, as_json: bool, **options: Any) -> None:
 
     \b
     entropie collect new --title Drinks --items drinks.txt --people 10k \\
-        --mechanism rr --epsilon 2 --bayes-error 99% --certainty 50% --out drinks.json
+        --mechanism rr --epsilon 2 --bayes-error 99% --out drinks.json
     """
     from entropie.atomic import check_file, refuse_overwriting, write_file
 

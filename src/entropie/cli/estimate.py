@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import UNSET
 
+from entropie import words
 from entropie.cli import output
 from entropie.cli.options import (
     COUNT,
@@ -308,7 +309,7 @@ def _write_estimates(writer: TableWriter, columns: dict[str, Any]) -> None:
 def _likely_text(found: Likely) -> str:
     closer = "is closer to the truth than" if found.closer else "is no closer to the truth than"
     return (
-        f"The most likely distribution (likely_share) has {output.count(int((found.shares > 1e-9).sum()))} items and "
+        f"The most likely distribution (likely_share) has {words.count(int((found.shares > 1e-9).sum()))} items and "
         f"{closer} the nearest one to the unbiased shares, by halves of the reports compared with each other; "
         f"consistent_share is the {'first' if found.closer else 'second'}. Neither is unbiased."
     )
@@ -324,13 +325,13 @@ def _estimates_text(
     out: Path | None,
 ) -> str:
     headers = ["item", "share", f"{level * 100:g} % CI", "above noise"]
-    likely = [[output.percent(row.likely_share)] if row.likely_share is not UNSET else [] for row in view]
+    likely = [[words.percent(row.likely_share)] if row.likely_share is not UNSET else [] for row in view]
     headers += ["most likely"] if any(likely) else []
     rows = [
         [
             str(row.item or row.code),
-            output.percent(row.share) if row.share > 0.0 else f"{row.share * 100:.2g} %",
-            f"{output.percent(row.low)} to {output.percent(row.high)}",
+            words.percent(row.share) if row.share > 0.0 else f"{row.share * 100:.2g} %",
+            words.interval(row),
             "yes" if row.significant else "no",
             *more,
         ]
@@ -338,12 +339,12 @@ def _estimates_text(
     ]
     meaning = (
         f"Shares of all reports, corrected for the noise; estimates may be negative and need not sum to 100 %. "
-        f"{output.count(significant)} of {output.count(len(estimates.counts))} items stand out from noise: an item "
-        f"that nobody has reaches {output.percent(min(1.0, threshold))} with probability at most 5 %, over all items. "
+        f"{words.count(significant)} of {words.count(len(estimates.counts))} items stand out from noise: an item "
+        f"that nobody has reaches {words.percent(min(1.0, threshold))} with probability at most 5 %, over all items. "
         f"Each interval is for one item at a time."
     )
     lines = [
-        f"{output.count(estimates.reports)} reports, theta {output.number(built.theta)}; {len(rows)} largest shares",
+        f"{words.count(estimates.reports)} reports, theta {words.digits(built.theta, 4)}; {len(rows)} largest shares",
         "",
         output.table(headers, rows),
         "",

@@ -39,14 +39,23 @@ if TYPE_CHECKING:
 @parameters_option
 @option("--matrix", type=FILE, metavar="FILE", group="Input", help="Any mechanism: a row of probabilities per item.")
 @option("--domain", type=COUNT, metavar="K", group="Input", help="Number of items.")
-@option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people.")
+@option("--users", type=COUNT, metavar="N", group="Input", help="Number of people.")
+@option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="T:N",
+    group="Input",
+    help="Or: N people send T reports each, and it shows; repeatable.",
+)
 @guarantee_options
 @verbose_option
 @quiet_option
 @memory_option
 @json_option
 def guarantee(
-    users: int,
+    users: int | None,
+    groups: tuple[str, ...],
     reports: int,
     list_size: int,
     prior_max: float | None,
@@ -69,6 +78,13 @@ def guarantee(
     """
     from entropie.theory.crowd import Crowd
 
+    if groups:
+        if users is not None or reports != 1 or prior_max is not None or matrix is not None:
+            raise InvalidParameter("Give --group without --users, --reports, --prior-max and --matrix.")
+        _show_numbers(_mechanism(parameters, options), groups, list_size, linked, quiet, as_json)
+        return
+    if users is None:
+        raise click.UsageError("Missing option '--users'.")
     crowd = Crowd(users, reports, list_size, prior_max, linked)
     given = _from_matrix(matrix, crowd, memory) if matrix is not None else None
     if given is None or any(value is not None for value in (parameters, *options.values())):
@@ -81,6 +97,27 @@ def guarantee(
         from entropie.theory.matrix import MatrixGuarantee
 
         output.show(matrix_text(given) if isinstance(given, MatrixGuarantee) else guarantee_text(given, verbose))
+
+
+def _show_numbers(
+    mechanism: Any, groups: tuple[str, ...], list_size: int, linked: bool, quiet: bool, as_json: bool
+) -> None:
+    """What holds where people send different numbers of reports."""
+    from entropie.cli.numbers import numbers_text
+    from entropie.mechanisms.numbers import numbers_guarantee
+
+    numbers: dict[int, int] = {}
+    for group in groups:
+        sent, _, people = group.partition(":")
+        if not people:
+            raise InvalidParameter.of("group", "reports and people, such as 3:1000", group)
+        reports = COUNT.convert(sent, None, None)
+        numbers[reports] = numbers.get(reports, 0) + COUNT.convert(people, None, None)
+    given = numbers_guarantee(mechanism, numbers, list_size, linked)
+    if as_json:
+        output.print_json(given.to_json())
+    elif not quiet:
+        output.show(numbers_text(given))
 
 
 def _from_matrix(path: Path, crowd: Crowd, memory: int | None) -> MatrixGuarantee:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entropie import words
 from entropie.cli import output
 from entropie.cli.options import (
     COUNT,
@@ -132,9 +133,9 @@ def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> It
     """What was written, what it is, and what it tells beside."""
     short = made.parameters_id[:16]
     order = "in random order" if made.shuffled else "in the order of the input"
-    yield f"{output.count(made.rows)} reports {order} in {output.name(made.out)}"
+    yield f"{words.count(made.rows)} reports {order} in {output.name(made.out)}"
     yield f"Parameters: {output.name(made.parameters)} (id {short})"
-    truth, budget = output.number(made.theta), output.number(made.epsilon)
+    truth, budget = words.digits(made.theta, 4), words.digits(made.epsilon, 4)
     what = "depends on the true item" if built.reports_are == "other" else "is the true item"
     yield f"Each row {what} with probability {truth}, else it is noise (epsilon {budget})."
     if made.theta < 1.0 and math.isinf(made.epsilon):
@@ -142,14 +143,14 @@ def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> It
     if made.theta == 1.0:
         yield "These are the items themselves: no noise was added, nobody is protected."
     else:
-        yield "What it guarantees: entropie guarantee --users PEOPLE --reports ROWS_OF_EACH --parameters ..."
+        yield "Guarantee: entropie guarantee --users N --reports ROWS_EACH --parameters FILE"
     if not made.shuffled:
         yield f"Warning: row i is row i of {source}; whoever has that order knows who sent which report."
     if made.kept:
         yield f"Warning: kept unchanged, and may tell who sent which report: {output.name(', '.join(made.kept))}."
     if new_dictionary:
         yield (
-            f"New dictionary of {output.count(built.domain_size)} items: {output.name(made.dictionary)}. "
+            f"New dictionary of {words.count(built.domain_size)} items: {output.name(made.dictionary)}. "
             "It shows which items occur."
         )
     if made.simulated:

@@ -11,18 +11,8 @@ import click
 
 from entropie.atomic import publicly
 from entropie.errors import EntropieError, InvalidInput
-from entropie.kinds import Kind, converted
-from entropie.request import (
-    About,
-    Attackers,
-    Limits,
-    Output,
-    People,
-    Run,
-    Source,
-    SplitRule,
-    option_of,
-)
+from entropie.kinds import Kind, converted, option_of
+from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 

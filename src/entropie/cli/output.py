@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import os
 import re
 import shlex
@@ -23,7 +22,6 @@ import click
 from entropie import words
 from entropie.errors import EntropieError, OutputFailed, printable, without_password
 from entropie.progress import EXPECTED
-from entropie.words import percent as percent
 
 if TYPE_CHECKING:
     from entropie.measures.divergence import Divergence
@@ -133,18 +131,6 @@ def _escaped(line: str) -> str:
     return "".join(letter if printable(letter) == letter else json.dumps(letter)[1:-1] for letter in line)
 
 
-def count(number: int) -> str:
-    """1370637 as 1,370,637."""
-    return f"{number:,}"
-
-
-def bits(value: float | None) -> str:
-    """An amount of information, four digits and the unit."""
-    if value is None or math.isinf(value):
-        return "no limit"
-    return f"{value:.4g} bit" if value == 1 else f"{value:.4g} bits"
-
-
 def plain_bits(value: float) -> str:
     """Bits with two decimals, for tables and sentences that name the unit; never -0.00."""
     return f"{round(value, 2) + 0.0:.2f}"
@@ -154,13 +140,6 @@ def shown_bits(pse: Divergence) -> str:
     """Bits, or the limit where the value lies beyond what the data can show."""
     over = pse.value_bits > pse.resolvable_bits
     return f"over {words.bits(pse.resolvable_bits)}" if over else words.bits(pse.value_bits)
-
-
-def number(value: float | None) -> str:
-    """A plain number, four significant digits."""
-    if value is None or math.isinf(value):
-        return "infinite"
-    return f"{value:.4g}"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, json_option, option, options_of
+from entropie.cli.options import (
+    COUNT,
+    SHARE,
+    SIZE,
+    Command,
+    given,
+    json_option,
+    option,
+    options_of,
+    quiet_option,
+    verbose_option,
+)
 from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:
@@ -53,8 +65,10 @@ _MOST_EVENTS = 1e12  # of one person
 @option("--cores", type=COUNT, metavar="C", group="Running", help="Cores of an executor. [4; all of this machine]")
 @option("--memory", type=SIZE, metavar="SIZE", group="Running", help="Memory of an executor. [16GB; no limit here]")
 @option("--throughput", type=float, default=200.0, metavar="MB", group="Running", help="MB/s of an executor. [200]")
+@verbose_option
+@quiet_option
 @json_option
-def plan(as_json: bool, **options: Any) -> None:
+def plan(as_json: bool, verbose: bool, quiet: bool, **options: Any) -> None:
     """Project what an assessment takes: blocks, hours, memory, bytes moved.
 
     Prices the attacks and blocks that `assess` would run. Nothing is read, and Spark is not needed. docs/scaling.md has
@@ -69,8 +83,8 @@ def plan(as_json: bool, **options: Any) -> None:
     found = _priced(chosen)
     if as_json:
         output.print_json(found.to_json())
-    else:
-        output.show(plan_text(found))
+    elif not quiet:
+        output.show(plan_text(found, verbose))
 
 
 def _priced(chosen: Mapping[str, Any]) -> Price:
@@ -147,36 +161,39 @@ def _events(users: int, events: int | None, events_per_user: float | None) -> in
     return events
 
 
-def plan_text(found: Price) -> str:
-    """The terminal view of a plan."""
+def plan_text(found: Price, verbose: bool = False) -> str:
+    """The terminal view of a plan: how long and on what, whether the memory suffices; with `verbose` every stage."""
     counts, machines, grid = found.data.counts, found.machines, found.plan.grid
-    hours = ", ".join(f"{_hours(value)} {_HOURS[stage]}" for stage, value in found.hours.items())
+    hours = ", ".join(f"{words.seconds(3600.0 * value)} {_HOURS[stage]}" for stage, value in found.hours.items())
     where = (
-        f"{output.count(machines.executors)} executors of {machines.cores} cores and {_bytes(machines.memory)}"
+        f"{words.count(machines.executors)} executors of {machines.cores} cores and {words.size(machines.memory)}"
         if found.on_cluster
-        else f"this machine with {machines.cores} cores and {_bytes(machines.memory)}"
+        else f"this machine with {machines.cores} cores and {words.size(machines.memory)}"
     )
     blocks = (
-        f"{output.count(grid.user_blocks)} blocks of people times {output.count(grid.target_blocks)} of targets: "
-        f"{output.count(grid.cells)} cells in each attack."
+        f"{words.count(grid.user_blocks)} blocks of people times {words.count(grid.target_blocks)} of targets: "
+        f"{words.count(grid.cells)} cells in each attack."
         if grid.cells > 1
         else "One block of people: everybody at once."
     )
-    drawn = f"; {counts.attacked:,} people are attacked among them" if counts.attacked < counts.people else ""
-    lines = [
-        f"{counts.people:,} people, {found.data.events:,} events, {found.data.items:,} items{drawn}",
-        _attacks(found),
-        "",
-        output.paragraph(f"About {_hours(found.total_hours)} on {where}: {hours}."),
-        output.paragraph(blocks),
-        *([output.paragraph(f"Run it with --memory {_size(machines.task_memory)}.")] if found.on_cluster else []),
-        "",
-        output.table(["stage", f"core-{_unit(found)[0]}", *(["moved"] if found.on_cluster else [])], _stages(found)),
-        "",
-        output.table(["memory and disk", "needed", "there"], _memory(found, machines)),
-        *(f"\n{output.paragraph(sentence)}" for sentence in found.sentences),
-    ]
-    return "\n".join(lines)
+    people, total = f"{counts.people:,} people", words.seconds(3600.0 * found.total_hours)
+    drawn = f"; {counts.attacked:,} people are attacked" if counts.attacked < counts.people else ""
+    columns = ["stage", f"core-{_unit(found)[0]}", *(["moved"] if found.on_cluster else [])]
+    return "\n".join(
+        [
+            *map(output.paragraph, (*found.sentences[:-2], f"About {total} on {where}: {hours}.")),
+            "",
+            output.paragraph(f"{people}, {found.data.events:,} events, {found.data.items:,} items{drawn}"),
+            _attacks(found),
+            output.paragraph(blocks),
+            *([output.paragraph(f"Run it with --memory {_size(machines.task_memory)}.")] if found.on_cluster else []),
+            *(["", output.table(columns, _stages(found))] if verbose else []),
+            "",
+            output.table(["memory and disk", "needed", "there"], _memory(found, machines)),
+            "",
+            output.paragraph(" ".join(found.sentences[-2:])),
+        ]
+    )
 
 
 def _attacks(found: Price) -> str:
@@ -193,13 +210,15 @@ def _stages(found: Price) -> list[list[str]]:
     per_hour = _unit(found)[1]
     rows = []
     for stage, (name, of) in _STAGES.items():
-        moved = [_bytes(found.moved_bytes[of]) if of in found.moved_bytes else ""] if found.on_cluster else []
-        rows.append([name, _short(found.core_hours[stage] * per_hour), *moved])
+        moved = [words.size(found.moved_bytes[of]) if of in found.moved_bytes else ""] if found.on_cluster else []
+        rows.append([name, words.digits(found.core_hours[stage] * per_hour), *moved])
         if stage == "scoring" and len(found.plan.matchers) > 1:
             empty = [""] if found.on_cluster else []
-            rows += [[f"  {name}", _short(time * per_hour), *empty] for name, time in found.scoring_core_hours.items()]
-    total = [_bytes(sum(found.moved_bytes.values()))] if found.on_cluster else []
-    return [*rows, ["all", _short(sum(found.core_hours.values()) * per_hour), *total]]
+            rows += [
+                [f"  {name}", words.digits(time * per_hour), *empty] for name, time in found.scoring_core_hours.items()
+            ]
+    total = [words.size(sum(found.moved_bytes.values()))] if found.on_cluster else []
+    return [*rows, ["all", words.digits(sum(found.core_hours.values()) * per_hour), *total]]
 
 
 def _unit(found: Price) -> tuple[str, float]:
@@ -210,34 +229,17 @@ def _unit(found: Price) -> tuple[str, float]:
 def _memory(found: Price, machines: Machines) -> list[list[str]]:
     needed = found.memory_bytes
     if not found.on_cluster:
-        return [["the process", _bytes(needed["process"]), _bytes(needed["machine"])]]
+        return [["the process", words.size(needed["process"]), words.size(needed["machine"])]]
     return [
-        ["a block of people, in a task", _bytes(needed["block"]), _bytes(needed["task"])],
-        ["last task of an attack, in an executor", _bytes(needed["last_task"]), _bytes(needed["executor_tasks"])],
-        ["driver", _bytes(needed["driver"]), ""],
-        ["disk of an executor", _bytes(found.disk_bytes_per_executor), ""],
+        ["a block of people, in a task", words.size(needed["block"]), words.size(needed["task"])],
+        [
+            "last task of an attack, in an executor",
+            words.size(needed["last_task"]),
+            words.size(needed["executor_tasks"]),
+        ],
+        ["driver", words.size(needed["driver"]), ""],
+        ["disk of an executor", words.size(found.disk_bytes_per_executor), ""],
     ]
-
-
-def _short(value: float) -> str:
-    """Three digits, thousands set apart."""
-    return f"{value:,.0f}" if value >= 99.5 else f"{value:.3g}"
-
-
-def _hours(value: float) -> str:
-    if value < 1 / 60:
-        return f"{_short(max(value * 3600.0, 0.1))} seconds"
-    if value < 1.0:
-        return f"{_short(value * 60.0)} minutes"
-    return f"{_short(value)} hours" if value < 72.0 else f"{_short(value / 24.0)} days"
-
-
-def _bytes(size: float) -> str:
-    """A size with the unit that leaves one to three digits before the point."""
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if size >= factor:
-            return f"{_short(size / factor)} {unit}"
-    return f"{_short(size / 1e3)} KB"
 
 
 def _size(size: int) -> str:

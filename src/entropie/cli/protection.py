@@ -20,7 +20,7 @@ _READING = (
 def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
     rows, goal = document["protection"], document["protection_goal"]
-    headers = ["protection", "alone", "all reports", "earlier", "known", "top 20 off by"]
+    headers = ["protection", "alone", "all reports", "earlier", "known", "top 20", "of all"]
     if verbose:
         headers = ["protection", "epsilon", "alone", "all", "certain", "earlier", "known", "top 20"]
     lines = [
@@ -48,9 +48,10 @@ def _legend(rows: Sequence[Mapping[str, Any]]) -> str:
     said = f"As it is: {rows[0]['sends']} is sent; the others: {least}. " if rows[0]["sends"] != least else ""
     said += (
         "Alone, all reports: guaranteed at most, from one person's reports and for whoever holds all. Earlier, known: "
-        "by who knows earlier behaviour, or events that are sent. "
+        "by who knows earlier behaviour, or events that are sent. Top 20: error of the counts of the 20 most frequent "
+        "items among what is sent, and among all events; at 100 % nothing is left of them."
     )
-    return f"{said}Top 20: error of the counts of the 20 most frequent items; at 100 % nothing is left of them."
+    return said
 
 
 def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -61,14 +62,14 @@ def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:
     mechanism, guarantee, utility = row["mechanism"], row["guarantee"], row["utility"]
     name = f"{row['name']} *" if row["recommended"] else row["name"]
     guaranteed, *store = ("none", "", "") if guarantee is None else _bounds(guarantee)
-    top = _relative(utility["top_20"]["relative_error"])
+    top = [_relative(utility["top_20"][key]) for key in ("relative_error", "of_all")]
     attack = percent(1.0 - row["attack"]["identification_error"]["value"])
     known = row["known_events"]
     attacks = [attack, "not run" if known is None else percent(1.0 - known["identification_error"]["value"])]
     if not verbose:
-        return [name, guaranteed, store[0], *attacks, top]
+        return [name, guaranteed, store[0], *attacks, *top]
     epsilon = "" if mechanism is None else digits(mechanism["epsilon"])
-    return [name, epsilon, guaranteed, *store, *attacks, top]
+    return [name, epsilon, guaranteed, *store, *attacks, top[0]]
 
 
 def _bounds(guarantee: Mapping[str, Any]) -> tuple[str, str, str]:

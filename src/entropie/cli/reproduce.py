@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +21,6 @@ from entropie.cli.options import (
     quiet_option,
     verbose_option,
 )
-from entropie.progress import Progress, silent
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction
@@ -86,28 +82,12 @@ def reproduce(
     if data is not None:
         command += " --data DIR"  # where files lie is nobody's business
     stopping.instead(f"Stopped; finished steps are in {output.name(out)}, the same command continues.")
-    with claimed(out), _bar() as progress:
+    with claimed(out), output.stages(quiet=quiet) as progress:
         done = run(figures, settings, out, progress=progress, command=command)
     if as_json:
         output.print_json(done.to_json())
     elif not quiet:
         output.show(reproduction_text(done, out, verbose))
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    """One bar for all steps with the time left, where standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda step, share: bar.update(task, completed=share, description=step)
 
 
 def reproduction_text(done: Reproduction, out: Path, verbose: bool = False) -> str:

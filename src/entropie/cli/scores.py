@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, Command, json_option, memory_option, option, quiet_option, verbose_option
+from entropie.cli.options import (
+    COUNT,
+    FOLDER,
+    Command,
+    json_option,
+    memory_option,
+    option,
+    public_option,
+    quiet_option,
+    verbose_option,
+)
+from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from entropie.measures.det import EqualErrorRate
@@ -27,6 +41,10 @@ if TYPE_CHECKING:
 )
 @option("--failed-score", type=float, default=-1.0, metavar="X", group="Input", help="Score of a failed one. [-1]")
 @option("--set", "matcher", metavar="NAME", group="Input", help="Matcher to use, of several in a folder.")
+@option("--name", metavar="NAME", group="Input", help="What to call the system. [its file]")
+@option("--system", "others", multiple=True, metavar="NAME=PATH", group="Input", help="One beside it; lists: NAME=G,I.")
+@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for scores.json and report.html.")
+@public_option
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of the bootstrap. [0]")
 @memory_option
 @verbose_option
@@ -38,6 +56,9 @@ def scores(
     failed: str,
     failed_score: float,
     matcher: str | None,
+    name: str | None,
+    others: tuple[str, ...],
+    out: Path | None,
     seed: int,
     memory: int | None,
     verbose: bool,
@@ -52,22 +73,71 @@ def scores(
     \b
     entropie scores face.csv
     entropie scores genuine.txt impostor.txt --distance
+    entropie scores face.csv --system finger=finger.csv --out out
     """
+    from entropie.atomic import claimed
     from entropie.measures.scoreset import score_measures
 
-    measures = score_measures(
-        *paths,
-        kind="distance" if distance else "similarity",
-        failed=failed,  # type: ignore[arg-type]
-        failed_score=failed_score,
-        matcher=matcher,
-        seed=seed,
-        memory=memory,
-    )
+    named = _systems(paths, name, others)
+    with contextlib.nullcontext() if out is None else claimed(out) as place:
+        measured = {
+            called: score_measures(
+                *files,
+                kind="distance" if distance else "similarity",
+                failed=failed,  # type: ignore[arg-type]
+                failed_score=failed_score,
+                matcher=matcher,
+                seed=seed,
+                memory=memory,
+            )
+            for called, files in named.items()
+        }
+        written: tuple[Path, ...] = ()
+        if place is not None or len(measured) > 1:
+            from entropie.page import Systems
+
+            systems = Systems.of(measured)
+            written = () if place is None else systems.write_into(place)
+    first = next(iter(measured.values()))
     if as_json:
-        output.print_json(measures.to_json())
+        output.print_json(first.to_json() if len(measured) == 1 else systems.to_json())
     elif not quiet:
-        output.show(scores_text(measures, verbose))
+        output.show(scores_text(first, verbose) if len(measured) == 1 else systems_text(measured))
+        if written:
+            output.show(f"\nReport: {output.name(written[-1])}")
+
+
+def _systems(paths: tuple[str, ...], name: str | None, others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The files of every system by its name, in the order given."""
+    found = {Path(paths[0]).stem if name is None else name: paths}
+    for one in others:
+        called, _, files = one.partition("=")
+        if not called or not files:
+            raise InvalidParameter.of("system", "NAME=PATH, or NAME=GENUINE,IMPOSTOR for lists", one)
+        if called in found:
+            raise InvalidParameter(f"Two systems are called {output.name(called)}; give each a name of its own.")
+        found[called] = (files,) if Path(files).exists() else tuple(files.split(","))
+    if len(found) > 1 or name is not None:
+        from entropie.page.scores import check_names
+
+        check_names(found)
+    return found
+
+
+def systems_text(measured: Mapping[str, ScoreSetMeasures]) -> str:
+    """Several systems side by side."""
+    rows = []
+    for called, one in measured.items():
+        error, pse = one.identification_error, one.pse
+        bits = f"{'at least ' if pse.at_least else ''}{words.bits(pse.value_bits)}"
+        right = "" if error is None else f"{words.percent(error.complement.value)} ({words.interval(error.complement)})"
+        rows.append([output.name(called), right, f"{words.percent(one.eer.value)} ({words.interval(one.eer)})", bits])
+    headers = ["system", "re-identified (95 % CI)", "equal-error (95 % CI)", "bits"]
+    notes = (
+        "Re-identified: how often the right person has the best score. A difference counts where systems were tried on "
+        "the same people. --verbose on one system alone prints all its measures."
+    )
+    return f"{output.table(headers, rows)}\n\n{output.paragraph(notes)}"
 
 
 def scores_text(measures: ScoreSetMeasures, verbose: bool = False) -> str:

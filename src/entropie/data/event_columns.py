@@ -11,20 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.data.arrow import masked
 from entropie.data.budget import Budget
+from entropie.data.categories import category_told
 from entropie.data.classify import readable
 from entropie.data.events import Events, arranged, open_events, read_events
 from entropie.data.presets import find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.roles import Role, require_columns
 from entropie.data.tables import Chosen, Table
+from entropie.data.ticks import read_numbers
 from entropie.data.traces import Traces, ragged
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.request import Run, Source
 
 _ANY_RUN = Run()
-_MISSING = ("", "\\N", "NULL", "null", "None", "NaN", "nan")
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,8 @@ def event_numbers(traces: Traces, users: NDArray[np.integer]) -> NDArray[np.int6
 
 def category_labels(column: pa.Array) -> NDArray[np.int64]:
     """Number the values of a column by their rank; -1 where there is none."""
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.dictionary_decode()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = pc.if_else(pc.is_in(pc.utf8_trim_whitespace(column), pa.array(_MISSING, column.type)), None, column)
+    column = _plain(column)
+    column = masked(column, category_told(column))
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     values = pc.unique(column).drop_null()
@@ -79,12 +78,11 @@ def category_labels(column: pa.Array) -> NDArray[np.int64]:
 
 def numbers(column: pa.Array) -> NDArray[np.float64]:
     """The values of a column as numbers; NaN where one is missing or cannot be read."""
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.dictionary_decode()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        text = pc.utf8_trim_whitespace(column)
-        column = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, None)
-    return np.asarray(column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False), np.float64)
+    return read_numbers(readable(_plain(column)))
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if isinstance(column.type, pa.DictionaryType) else column
 
 
 class _Tapped:

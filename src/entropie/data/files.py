@@ -119,11 +119,11 @@ class InputFile:
             raise _closed_to_us(path, error) from None
         self.path = path
         self.size = status.st_size
-        self.judge(head)
+        self.recognise(head)
         if not self.parquet and path.suffix.lower() in {".parquet", ".pq"}:
             raise InvalidInput(f"{path} is named like Parquet but does not begin like it; write it again.")
 
-    def judge(self, head: bytes) -> None:
+    def recognise(self, head: bytes) -> None:
         """Tell by the first bytes what it is, and refuse what is no table."""
         if not head:
             raise InvalidInput(f"{self.path} is empty; a table needs a header and at least one row.")

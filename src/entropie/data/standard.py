@@ -30,7 +30,7 @@ class StandardInput(InputFile):
             raise InvalidInput(f"Standard input cannot be read: {(error.strerror or str(error)).lower()}.") from None
         self.path = Path("standard input")
         self.size = len(self._head)
-        self.judge(self._head[:16])
+        self.recognise(self._head[:16])
         if self.parquet:
             raise InvalidInput("Standard input holds Parquet, which no pipe can bring; save it in a file first.")
 

@@ -44,21 +44,29 @@ class ProtectionAttack(Part, frozen=True):
 
 
 class RelativeError(Part, frozen=True):
-    """Mean relative error of the estimated shares of the most frequent items: 0.1 is 10 %."""
+    """Mean relative error of the estimated shares of the most frequent items: 0.1 is 10 %.
+
+    low, high   where it lies in 95 % of further collections
+    of_all      against all attacked events of these people instead of those that are sent
+    """
 
     relative_error: Size
     low: Size
     high: Size
     items: Count
+    relative_error_unbiased: Size
     relative_error_thresholded: Annotated[Size, Meta(description="With estimates within the noise set to 0.")]
+    of_all: Size
 
 
 class Distribution(Part, frozen=True):
-    """Summed absolute and squared errors over all items."""
+    """Summed absolute and squared errors over all items: unbiased, as a distribution, with small estimates set to 0."""
 
     l1: Size
-    l2: Size
+    l1_consistent: Size
     l1_thresholded: Size
+    l2: Size
+    l2_consistent: Size
     l2_thresholded: Size
     expected_l2: Size
     trivial_l2: Annotated[Size, Meta(description="The better of two estimates without data: all zero, all equal.")]
@@ -69,6 +77,10 @@ class Utility(Part, frozen=True):
 
     top_20: RelativeError
     top_100: RelativeError
+    estimate: Annotated[
+        Literal["exact", "unbiased", "consistent"],
+        Meta(description="Which estimates the relative errors are of: those that come closer to the top 20."),
+    ]
     distribution: Distribution
     trivial_top_20: Annotated[Size, Meta(description="Relative error of the better of two estimates without data.")]
     useful: Annotated[

@@ -149,7 +149,8 @@ class Case:
         risk, ends = self._percent(self.judged.value), interval(self.judged, beside=self.profile.limit)
         attacked = f"the {plural(self.group.people, 'person', 'people')} attacked"
         whom = attacked if self.group.everybody and self.group.population is None else self.whom
-        found = f"an attacker who knows {self.group.attacker.knows} re-identifies {risk} of {whom}"
+        knows = self.group.attacker.knows
+        found = f"an attacker who knows {knows}{',' if ',' in knows else ''} re-identifies {risk} of {whom}"
         given = "" if self.declared.attempt_probability is None else ", with the attempt probability declared"
         given += "" if self.group.population is None else ", projected"
         doubt = f", but {_brief(self.unsettled[0])}" if self.unsettled and self.decision == "INCONCLUSIVE" else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropie.attack.matchers import MATCHERS
-from entropie.attack.profile.candidates import HABIT_USERS
 from entropie.document import Document
 from entropie.gate.groups import LEAST_PEOPLE, judged_rows
 from entropie.gate.people import known_events
@@ -49,9 +48,6 @@ def _of_the_attackers(document: Document) -> Iterator[str]:
     left_out = [name for name in MATCHERS if name not in run]
     if left_out:
         yield f"{len(MATCHERS) - len(left_out)} of {len(MATCHERS)} ways to compare traces were tried (--matcher)."
-    crowd = max((row.people for row in rows if row.attacker == "profile"), default=0)
-    if crowd > HABIT_USERS and document.input.time_format is not None and not document.input.order_only:
-        yield f"Among more than {count(HABIT_USERS)} people nobody is sought by hours, rhythm or events a day alone."
 
 
 def _of_what_they_know(document: Document) -> Iterator[str]:

@@ -12,21 +12,18 @@ from entropie.kernels.profile_records import (
     Company,
     KnownPeople,
     Targets,
-    add_company,
-    clear_company,
+    company_among,
     habit,
     item_hour,
 )
 
 FEATURES = (
-    "item", "presence", "item_hour", "hour", "gap", "return", "day", "neighbours", "rarity", "category",
-    "category_hour", "reverse", "again",
+    "item", "presence", "item_hour", "neighbours", "rarity", "category", "category_hour", "reverse", "again", "hour",
+    "gap", "return", "day", "pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple",
 )  # fmt: skip
-"""Kinds of evidence, in the order of the columns that `evidence` returns."""
+"""Kinds of evidence, in the order of the columns that `evidence` returns; habits last."""
 
-_ITEM, _PRESENCE, _ITEM_HOUR, _HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_HOUR, _REVERSE, _AGAIN = (
-    0, 1, 2, 3, 7, 8, 9, 10, 11, 12,
-)  # fmt: skip
+_ITEM, _PRESENCE, _ITEM_HOUR, _NEIGHBOURS, _RARITY, _CATEGORY, _CATEGORY_HOUR, _REVERSE, _AGAIN, _HOUR = range(10)
 
 
 @njit(nogil=True, cache=True)
@@ -49,8 +46,8 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
     rows, count = candidates.shape
     found = np.zeros((rows, count, len(FEATURES)))
     domain = company.popularity.shape[0]
-    where = np.full(domain, -1, np.int64)
-    together = np.zeros(domain)
+    where = np.full(domain, -1, np.int32)
+    numbers = np.full(domain, -1, np.int32)  # of the items that any candidate has
     by_category = np.zeros((max(company.category_count, 1), 2))
     by_slot = np.zeros((max(company.category_count, 1), 256))
     for row in range(rows):
@@ -76,7 +73,7 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
                         people, targets, company, row, person, held[rank], by_category, by_slot, found[row, rank]
                     )
                 _gains(people, targets, company, where, row, person, gains[begins[rank] : begins[rank + 1]])
-        _neighbours(people, targets, company, row, candidates[row], held, begins, gains, together, found[row])
+        _neighbours(people, targets, company, row, candidates[row], held, begins, gains, numbers, found[row])
         for place in range(length):
             where[targets.items[low + place]] = -1
     return found
@@ -193,28 +190,41 @@ def _neighbours(
     held: Flags,
     begins: Ints,
     gains: Floats,
-    together: Floats,
+    numbers: Ints,
     found: Floats,
 ) -> None:
     """How well items that a candidate does not have go with those that the candidate has."""
     count = candidates.shape[0]
-    lack = np.zeros(count)
+    each = np.empty(gains.shape[0], np.int32)
+    distinct = 0
+    lack, alone = np.zeros(count), np.zeros(count)
     for rank in range(count):
-        for place in range(begins[rank], begins[rank + 1]):
-            lack[rank] += gains[place]
+        first = people.offsets[candidates[rank]] - begins[rank]
+        for entry in range(begins[rank], begins[rank + 1]):
+            lack[rank] += gains[entry]
+            item = people.items[first + entry]
+            if numbers[item] < 0:
+                numbers[item] = distinct
+                distinct += 1
+            each[entry] = numbers[item]
         lack[rank] *= company.shrink
+        alone[rank] = np.log(1.0 - company.mix + company.mix * lack[rank])
+    together = np.empty(distinct)
     low = targets.offsets[row]
     for place in range(held.shape[1]):
         item = targets.items[low + place]
-        add_company(company, item, targets.own[row], 1.0, together)
+        company_among(company, item, targets.own[row], numbers, together)
         for rank in range(count):
             if candidates[rank] != NOBODY and not held[rank, place]:
-                first = people.offsets[candidates[rank]] - begins[rank]
                 near = 0.0
                 for entry in range(begins[rank], begins[rank + 1]):
-                    near += gains[entry] * together[people.items[first + entry]]
-                odds = near / company.popularity[item] + lack[rank]
-                found[rank, _NEIGHBOURS] += targets.weights[low + place] * np.log(
-                    1.0 - company.mix + company.mix * odds
-                )
-        clear_company(company, item, together)
+                    near += gains[entry] * together[each[entry]]
+                told = alone[rank]
+                if near > 0.0:
+                    odds = near / company.popularity[item] + lack[rank]
+                    told = np.log(1.0 - company.mix + company.mix * odds)
+                found[rank, _NEIGHBOURS] += targets.weights[low + place] * told
+    for rank in range(count):
+        first = people.offsets[candidates[rank]] - begins[rank]
+        for entry in range(begins[rank], begins[rank + 1]):
+            numbers[people.items[first + entry]] = -1

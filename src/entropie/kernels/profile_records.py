@@ -101,30 +101,39 @@ def habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: i
 
 
 @inner
-def add_company(company: Company, item: int, own: int, weight: float, together: Floats) -> None:
-    """Add `weight` x C(item, y) to every y: the traces that hold both, each by its weight, without the target's own."""
-    low = company.starts[item]
-    count = company.starts[item + 1] - low
-    stride = max((count + company.visits - 1) // company.visits, 1)
+def looked_at(company: Company, item: int, own: int) -> tuple[int, float]:
+    """The stride through the traces that hold an item, and how many others each trace met on it stands for."""
+    low, high = company.starts[item], company.starts[item + 1]
+    stride = max((high - low + company.visits - 1) // company.visits, 1)
     seen = 0
-    for post in range(low, low + count, stride):
+    for post in range(low, high, stride):
         if company.holders[post] != own:
             seen += 1
-    for post in range(low, low + count, stride):
+    return stride, (high - low - 1) / max(seen, 1)
+
+
+@inner
+def add_company(company: Company, item: int, own: int, weight: float, together: Floats) -> None:
+    """Add `weight` x C(item, y) to every y: the traces that hold both, each by its weight, without the target's own."""
+    stride, each = looked_at(company, item, own)
+    for post in range(company.starts[item], company.starts[item + 1], stride):
         trace = company.holders[post]
         if trace != own:
-            part = weight * company.weights[trace] * (count - 1) / seen
+            part = weight * company.weights[trace] * each
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
                 together[company.items[place]] += part
 
 
 @inner
-def clear_company(company: Company, item: int, together: Floats) -> None:
-    """Set back to 0 what was added."""
-    low = company.starts[item]
-    count = company.starts[item + 1] - low
-    stride = max((count + company.visits - 1) // company.visits, 1)
-    for post in range(low, low + count, stride):
+def company_among(company: Company, item: int, own: int, numbers: Ints, together: Floats) -> None:
+    """C(item, y) of the items y that have a number, by number; the others have -1."""
+    together[:] = 0.0
+    stride, each = looked_at(company, item, own)
+    for post in range(company.starts[item], company.starts[item + 1], stride):
         trace = company.holders[post]
-        for place in range(company.offsets[trace], company.offsets[trace + 1]):
-            together[company.items[place]] = 0.0
+        if trace != own:
+            part = company.weights[trace] * each
+            for place in range(company.offsets[trace], company.offsets[trace + 1]):
+                number = numbers[company.items[place]]
+                if number >= 0:
+                    together[number] += part

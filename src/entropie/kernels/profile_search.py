@@ -12,14 +12,21 @@ from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
 from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets, add_company, habit, item_hour
 
-_SLACK = 1e-6  # sums of ceilings are rounded, by far less than this
+_SLACK = 1e-6  # sums are rounded, by far less than this
 _LONG = 4096  # a list that is worth the question whether it is needed at all
 
 
 class Ceilings(NamedTuple):
-    """What an event at an item adds to a score at most, per unit of its weight."""
+    """What an event at an item adds to a score at most, per unit of its weight; arrays by place of the lists.
 
-    each: NDArray[np.float32]  # by place of the lists: to that person; above 0
+    In the order of the lists, so that a sum over a list is read from one place to the next. Numbers are rounded up.
+    """
+
+    each: NDArray[np.float32]  # to that person, but for the hour
+    counts: NDArray[np.uint8]  # so many hours of that person can add something
+    hour_starts: Ints  # by item: where the hours of its list begin
+    hours: NDArray[np.uint8]
+    gains: NDArray[np.float32]  # what such an hour adds
     gross: Floats  # by item: to anybody
     net: Floats  # by item: to anybody, less their own penalty
     penalty: float  # the smallest of all people
@@ -27,22 +34,38 @@ class Ceilings(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def ceilings_of(people: KnownPeople, starts: Ints, owners: Codes, entries: Codes, hours: float) -> Ceilings:
-    """Ceilings of all lists: the evidence, and as much as the hour can add where it is the best of the entry."""
-    each = np.empty(entries.shape[0], np.float32)
+    """Ceilings of all lists: the evidence with that of each hour, and in `gross` and `net` with the best hour."""
+    size = people.slots.shape[0] if hours > 0.0 else 0
+    each, counts = np.empty(entries.shape[0], np.float32), np.zeros(entries.shape[0], np.uint8)
+    slots, gains = np.empty(size, np.uint8), np.empty(size, np.float32)
+    begins = np.zeros(starts.shape[0], np.int64)
     gross, net = np.zeros(starts.shape[0] - 1), np.zeros(starts.shape[0] - 1)
+    at = 0
     for item in range(gross.shape[0]):
         for post in range(starts[item], starts[item + 1]):
             entry = entries[post]
             high = people.evidence[entry]
+            best = 0.0
             if hours > 0.0:
-                best = 0.0
+                high -= hours * people.slot_penalty[entry]
+                counts[post] = people.slot_starts[entry + 1] - people.slot_starts[entry]
                 for slot in range(people.slot_starts[entry], people.slot_starts[entry + 1]):
-                    best = max(best, people.slot_evidence[slot])
-                high += hours * (best - people.slot_penalty[entry])
-            each[post] = max(high, 0.0) * (1.0 + 2.0**-22) + 1e-30  # rounded up, never 0
-            gross[item] = max(gross[item], high)
-            net[item] = max(net[item], high - people.penalty[owners[post]])
-    return Ceilings(each, gross, net, people.penalty.min() if people.penalty.shape[0] else 0.0)
+                    gain = hours * people.slot_evidence[slot]
+                    best = max(best, gain)
+                    slots[at], gains[at] = people.slots[slot], _rounded_up(gain)
+                    at += 1
+            each[post] = _rounded_up(high)
+            gross[item] = max(gross[item], high + best)
+            net[item] = max(net[item], high + best - people.penalty[owners[post]])
+        begins[item + 1] = at
+    least = people.penalty.min() if people.penalty.shape[0] else 0.0
+    return Ceilings(each, counts, begins, slots, gains, gross, net, least)
+
+
+@inner
+def _rounded_up(value: float) -> float:
+    """Not below the value also in half the digits."""
+    return value + abs(value) * 2.0**-22 + 1e-30
 
 
 @njit(nogil=True, cache=True)
@@ -61,8 +84,9 @@ def nearest_people(
     count = people.penalty.shape[0]
     best = np.full((rows, kept), NOBODY, np.int64)
     scores = np.full((rows, kept), -np.inf)
-    sums = np.zeros(count)
+    sums = np.full(count, -np.inf)  # of everybody met so far
     reached = np.empty(count, np.int64)
+    weights = np.zeros(256)  # of the target's events at an item, by hour
     visited = 0
     for row in range(rows):
         low, high = targets.offsets[row], targets.offsets[row + 1]
@@ -73,38 +97,69 @@ def nearest_people(
         step = 0
         level = -np.inf
         while step < order.shape[0]:
-            place = low + order[step]
-            item = targets.items[place]
             if lengths[order[step]] >= _LONG and found >= kept:
-                level = max(level, _reached_level(people, targets, row, sums, reached[:found], hours, kept))
+                some = _highest(sums, reached[:found], kept)
+                level = max(level, _scores(people, targets, row, some, hours).min() - _SLACK)
                 if net[step] < level:
                     break
             visited += lengths[order[step]]
-            weight = targets.weights[place]
-            for post in range(starts[item], starts[item + 1]):
-                person = owners[post]
-                if sums[person] == 0.0:
-                    reached[found] = person
-                    found += 1
-                sums[person] += weight * ceilings.each[post]
+            found = _add_list(
+                people, targets, starts, owners, ceilings, row, low + order[step], weights, sums, reached, found
+            )
             step += 1
+        some = _highest(sums, reached[:found], kept)
+        standing = _scores(people, targets, row, some, hours)
         if found > kept:
-            level = max(level, _reached_level(people, targets, row, sums, reached[:found], hours, kept))
-        chosen = np.empty(found, np.int64)
-        some = 0
+            level = max(level, standing.min() - _SLACK)
+        sums[some] = -np.inf
+        more = 0
         for place in range(found):
             person = reached[place]
-            if sums[person] - targets.sizes[row] * people.penalty[person] + gross[step] >= level:
-                chosen[some] = person
-                some += 1
-            sums[person] = 0.0
-        chosen = chosen[:some].copy()
-        chosen.sort()
-        standing = np.empty(some)
-        for place in range(some):
-            standing[place] = _whole(people, targets, row, chosen[place], hours)
-        _keep_best(chosen, standing, best[row], scores[row])
+            if sums[person] + gross[step] >= level and sums[person] > -np.inf:
+                reached[more] = person
+                more += 1
+            sums[person] = -np.inf
+        others = reached[:more]
+        chosen = np.concatenate((some, others))
+        standing = np.concatenate((standing, _scores(people, targets, row, others, hours)))
+        by_number = np.argsort(chosen)
+        _keep_best(chosen[by_number], standing[by_number], best[row], scores[row])
     return best, scores, visited
+
+
+@inner
+def _add_list(
+    people: KnownPeople,
+    targets: Targets,
+    starts: Ints,
+    owners: Codes,
+    ceilings: Ceilings,
+    row: int,
+    place: int,
+    weights: Floats,
+    sums: Floats,
+    reached: Ints,
+    found: int,
+) -> int:
+    """Add the ceilings of everybody who has an item of the target; whoever is met first begins with their penalty."""
+    item = targets.items[place]
+    for asked in range(targets.slot_starts[place], targets.slot_starts[place + 1]):
+        weights[targets.slots[asked]] = targets.slot_weights[asked]
+    at = ceilings.hour_starts[item]
+    for post in range(starts[item], starts[item + 1]):
+        gain = targets.weights[place] * ceilings.each[post]
+        for _ in range(ceilings.counts[post]):
+            gain += weights[ceilings.hours[at]] * ceilings.gains[at]
+            at += 1
+        person = owners[post]
+        if sums[person] == -np.inf:
+            reached[found] = person
+            found += 1
+            sums[person] = -targets.sizes[row] * people.penalty[person]
+        sums[person] += gain
+    for asked in range(targets.slot_starts[place], targets.slot_starts[place + 1]):
+        weights[targets.slots[asked]] = 0.0
+    return found
 
 
 @inner
@@ -126,21 +181,29 @@ def _left(targets: Targets, ceilings: Ceilings, order: Ints, row: int) -> tuple[
 
 
 @inner
-def _reached_level(
-    people: KnownPeople, targets: Targets, row: int, sums: Floats, reached: Ints, hours: float, kept: int
-) -> float:
-    """What the k-th best score is at least: the least score of the k people with the highest ceilings so far."""
-    ceilings = np.empty(reached.shape[0])
-    for place in range(reached.shape[0]):
-        ceilings[place] = sums[reached[place]] - targets.sizes[row] * people.penalty[reached[place]]
-    highest = np.partition(ceilings, ceilings.shape[0] - kept)[ceilings.shape[0] - kept]
-    least = np.inf
-    taken = 0
-    for place in range(reached.shape[0]):
-        if ceilings[place] >= highest and taken < kept:
-            least = min(least, _whole(people, targets, row, reached[place], hours))
-            taken += 1
-    return float(least - _SLACK)
+def _highest(sums: Floats, reached: Ints, kept: int) -> Ints:
+    """The k people with the highest sums, or all: only who is above those that are put aside is looked at twice."""
+    aside, values = np.empty(4 * kept, np.int64), np.empty(4 * kept)
+    level = -np.inf
+    count = 0
+    for person in reached:
+        if sums[person] > level:
+            aside[count], values[count] = person, sums[person]
+            count += 1
+            if count == aside.shape[0]:
+                order = np.argsort(-values)[:kept]
+                aside[:kept], values[:kept] = aside[order], values[order]
+                level = values[kept - 1]
+                count = kept
+    return aside[np.argsort(-values[:count])[:kept]]
+
+
+@inner
+def _scores(people: KnownPeople, targets: Targets, row: int, chosen: Ints, hours: float) -> Floats:
+    standing = np.empty(chosen.shape[0])
+    for place in range(chosen.shape[0]):
+        standing[place] = _whole(people, targets, row, chosen[place], hours)
+    return standing
 
 
 @inner
@@ -162,16 +225,9 @@ def _whole(people: KnownPeople, targets: Targets, row: int, person: int, hours: 
 
 @njit(nogil=True, cache=True)
 def best_people(
-    people: KnownPeople,
-    targets: Targets,
-    starts: Ints,
-    owners: Codes,
-    entries: Codes,
-    hours: float,
-    habits: float,
-    kept: int,
+    people: KnownPeople, targets: Targets, starts: Ints, owners: Codes, entries: Codes, hours: float, kept: int
 ) -> tuple[Ints, Floats]:
-    """The k best people of each target by items, `hours` x hours given items and `habits` x habits of everybody.
+    """The k best people of each target by items, `hours` x hours given items, and habits, among everybody.
 
     starts, owners, entries   per item the people who have it, and their entries
     """
@@ -190,7 +246,7 @@ def best_people(
                 if hours > 0.0:
                     sums[person] += hours * item_hour(people, targets, entries[post], place)
         for person in range(count):
-            sums[person] += habits * habit(people, targets, person, row, 0, targets.habits.shape[1])
+            sums[person] += habit(people, targets, person, row, 0, targets.habits.shape[1])
             sums[person] -= targets.sizes[row] * people.penalty[person]
         _keep_best(everybody, sums, best[row], scores[row])
     return best, scores
@@ -237,6 +293,45 @@ def likely_people(
             out[person] = False
         _keep_best(reached, standing[:found], best[row], scores[row])
     return best, scores
+
+
+@njit(nogil=True, cache=True)
+def keep_highest(scores: NDArray[np.float32], begin: int, best: Ints, highest: NDArray[np.float32]) -> None:
+    """Put people begin, begin + 1, ... among the k best of each row, of whom people with lower numbers are known.
+
+    Of equal ones the first stay. The lists are in no order.
+    """
+    kept = best.shape[1]
+    if kept == 0:
+        return
+    for row in range(scores.shape[0]):
+        last = np.argmin(highest[row])
+        level = highest[row, last]
+        for place in range(scores.shape[1]):
+            if scores[row, place] > level:
+                best[row, last] = begin + place
+                highest[row, last] = scores[row, place]
+                last = 0
+                for rank in range(1, kept):
+                    lower = highest[row, rank] < highest[row, last]
+                    equal = highest[row, rank] == highest[row, last]
+                    if lower or (equal and best[row, rank] > best[row, last]):
+                        last = rank
+                level = highest[row, last]
+
+
+@njit(nogil=True, cache=True)
+def drop_twins(people: Ints, scores: Floats) -> None:
+    """Leave nobody in the place of whoever stands in the row before."""
+    for row in range(people.shape[0]):
+        seen = set()
+        for place in range(people.shape[1]):
+            person = people[row, place]
+            if person in seen:
+                people[row, place] = NOBODY
+                scores[row, place] = -np.inf
+            elif person != NOBODY:
+                seen.add(person)
 
 
 @inner

@@ -60,6 +60,28 @@ def percentiles(replicates: NDArray[np.float64], level: float = LEVEL) -> tuple[
     return float(low), float(high)
 
 
+def student(freedom: int, level: float = LEVEL) -> float:
+    """The t within which Student's law with so many degrees of freedom lies with probability `level`."""
+
+    def inside(t: float) -> float:
+        angle = math.atan2(t, math.sqrt(freedom))
+        cosine, term, total = math.cos(angle), 1.0, 0.0
+        for k in range(freedom % 2 + 2, freedom + 1, 2):
+            total += term
+            term *= (k - 1) / k * cosine * cosine
+        if freedom % 2 == 0:
+            return math.sin(angle) * total
+        return 2.0 / math.pi * (angle + (math.sin(angle) * cosine * total))
+
+    low, high = 0.0, 1.0
+    while inside(high) < _checked_level(level):
+        low, high = high, 2.0 * high
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if inside(middle) < level else (low, middle)
+    return high
+
+
 def _checked_level(level: float) -> float:
     if not 0.0 < level < 1.0 or not math.isfinite(level):
         raise InvalidParameter.of("level", "above 0 and below 1", level)

@@ -18,6 +18,8 @@ from entropie.theory import composition, everybody, repeated
 from entropie.theory.crowd import Crowd
 from entropie.theory.special import largest_where
 
+_TRIES = 60
+_FINE = 1e-6
 ENOUGH = 1.01
 """Of the settings whose loss is within 1 % of the least, the one with the smallest report is taken."""
 
@@ -82,11 +84,18 @@ def _theta_of_error(crowd: Crowd, bayes_error: float, scope: Scope, family: Fami
         return min(_theta_of_all(crowd, bayes_error, family.domain_size), family.theta_for(math.inf))
     allowed = (1.0 - bayes_error) * (1.0 + 1e-12)
     low, high = 0.0, family.theta_for(math.inf)
-    if _direct(crowd, family, high) <= allowed:
+    under, over = (_direct(crowd, family, end) - allowed for end in (low, high))
+    if over <= 0.0:
         return high
-    for _ in range(60 if crowd.reports == 1 else 20):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if _direct(crowd, family, middle) <= allowed else (low, middle)
+    for _ in range(_TRIES):  # false position; an end that stays counts half (Illinois)
+        middle = (low * over - high * under) / (over - under)
+        excess = _direct(crowd, family, middle) - allowed
+        if high - low <= _FINE * high or not low < middle < high:
+            break
+        if excess <= 0.0:
+            low, under, over = middle, excess, over / 2.0
+        else:
+            high, under, over = middle, under / 2.0, excess
     return low
 
 
@@ -105,7 +114,11 @@ def _direct(crowd: Crowd, family: Family, theta: float) -> float:
     if t == 1:
         return theta * min(1.0, factor * guesses) + (1.0 - theta) * guesses
     if isinstance(family, Response | Hashing):
-        if not prior and repeated.is_exact(crowd.users, int(family.answers), t):
-            return repeated.success(crowd.users, int(family.answers), theta, t, crowd.list_size)
         factor = min(family.answers, family.domain_size)
-    return composition.success(theta, factor, crowd.users, t, crowd.list_size, prior)
+    bound = composition.success(theta, factor, crowd.users, t, crowd.list_size, prior)
+    if not prior and isinstance(family, Response | Hashing):
+        answers = int(family.answers)
+        people = min(crowd.users, answers)
+        if answers >= t and repeated.is_exact(people, answers, t):
+            bound = min(bound, repeated.success(people, answers, theta, t, crowd.list_size))
+    return bound

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, defstruct
 from numpy.typing import ArrayLike
 
 from entropie.document.base import Part, parsed
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 SCHEMA = "entropie.parameters"
 VERSION = 1
 Digits = Annotated[str, Meta(pattern="^(0|[1-9][0-9]{0,38})$", description="A whole number, as text.")]
-_Schema = Literal["entropie.parameters"]
-_Version = Literal[1]
 Numerator = Annotated[Digits, Meta(description="A probability times 2^64.")]
 
 
@@ -80,90 +80,39 @@ class IdentityFields(Part, frozen=True, tag_field="kind", tag="identity"):
     domain_size: Digits
 
 
+_ALONE = (
+    ResponseFields, HashingFields, HadamardFields, SubsetFields, UnaryFields, NoiseFields, ErasureFields, IdentityFields
+)  # fmt: skip
+if TYPE_CHECKING:
+    _Alone: TypeAlias = Part
+else:
+    _Alone = reduce(or_, _ALONE)
+
+
 class ChoiceFields(Part, frozen=True, tag_field="kind", tag="choice"):
     """A random choice between mechanisms."""
 
-    parts: Annotated[
-        list[
-            ResponseFields
-            | HashingFields
-            | HadamardFields
-            | SubsetFields
-            | UnaryFields
-            | NoiseFields
-            | ErasureFields
-            | IdentityFields
-        ],
-        Meta(min_length=1),
-    ]
+    parts: Annotated[list[_Alone], Meta(min_length=1)]
     weight_numerators: Annotated[list[Numerator], Meta(min_length=1)]
 
 
-class Response(ResponseFields, frozen=True, tag_field="kind", tag="rr"):
-    """The document of randomized response."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Hashing(HashingFields, frozen=True, tag_field="kind", tag="glh"):
-    """The document of local hashing."""
-
-    schema: _Schema
-    version: _Version
+def _document(fields: type[Part]) -> Any:
+    """The fields of a mechanism with the schema and its version."""
+    tag, named = fields.__struct_config__.tag, fields.__name__.removesuffix("Fields")
+    head = [("schema", Literal["entropie.parameters"]), ("version", Literal[1])]
+    return defstruct(
+        named, head, bases=(fields,), namespace={"__doc__": fields.__doc__}, frozen=True, tag_field="kind", tag=tag
+    )
 
 
-class Hadamard(HadamardFields, frozen=True, tag_field="kind", tag="hadamard"):
-    """The document of Hadamard response."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Erased(ErasureFields, frozen=True, tag_field="kind", tag="erasure"):
-    """The document of erasure."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Subset(SubsetFields, frozen=True, tag_field="kind", tag="subset"):
-    """The document of subset selection."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Noise(NoiseFields, frozen=True, tag_field="kind", tag="noise"):
-    """The document of randomized response with given noise."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Unary(UnaryFields, frozen=True, tag_field="kind", tag="unary"):
-    """The document of unary encoding."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Identical(IdentityFields, frozen=True, tag_field="kind", tag="identity"):
-    """The document of pseudonyms alone."""
-
-    schema: _Schema
-    version: _Version
-
-
-class Choice(ChoiceFields, frozen=True, tag_field="kind", tag="choice"):
-    """The document of a random choice."""
-
-    schema: _Schema
-    version: _Version
-
-
-Parameters = Response | Hashing | Hadamard | Subset | Unary | Noise | Erased | Identical | Choice
-"""The documents of the mechanisms that come with this package."""
+if TYPE_CHECKING:
+    Parameters: TypeAlias = Part
+    Response: TypeAlias = ResponseFields
+    Hashing: TypeAlias = HashingFields
+else:
+    Response, Hashing, *_others = map(_document, (*_ALONE, ChoiceFields))
+    Parameters = reduce(or_, _others, Response | Hashing)
+    """The documents of the mechanisms that come with this package."""
 
 
 def to_document(mechanism: Mechanism) -> str:

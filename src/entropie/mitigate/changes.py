@@ -14,7 +14,7 @@ from entropie.data.coarsen import TIME_UNITS, grid_labels, hashed_shares, prefix
 from entropie.data.event_columns import category_labels, numbers
 from entropie.data.grid import MapGrid
 from entropie.errors import InvalidInput
-from entropie.mitigate.draft import GONE, Draft
+from entropie.mitigate.draft import GONE, Draft, ranked
 from entropie.mitigate.hierarchy import Hierarchy
 from entropie.quantities import read_seconds
 from entropie.words import plural
@@ -84,8 +84,8 @@ def rare_cells(draft: Draft, people: int) -> Draft:
     """Events at an item and hour (or wider unit) that fewer people share are not released."""
     if draft.times is None:
         return _rare(draft, draft.labels, people)
-    found, slot = np.unique(unit_slots(draft.times, draft.unit), return_inverse=True)
-    return _rare(draft, draft.labels * found.size + slot.reshape(-1), people)
+    found, slot = ranked(unit_slots(draft.times, draft.unit))
+    return _rare(draft, draft.labels * found.size + slot, people)
 
 
 def exposed(draft: Draft, share: float) -> Draft:
@@ -147,8 +147,7 @@ def _place(draft: Draft) -> NDArray[np.int64]:
 
 
 def _rare(draft: Draft, cells: NDArray[np.int64], people: int) -> Draft:
-    found, cell = np.unique(cells, return_inverse=True)
-    cell = cell.reshape(-1)
+    found, cell = ranked(cells)
     pairs = np.unique(cell[draft.kept] * draft.material.traces.users + draft.material.people[draft.kept])
     holders = np.bincount(pairs // draft.material.traces.users, minlength=found.size)
     return draft.without(holders[cell] < people)

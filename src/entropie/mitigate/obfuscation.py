@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from entropie.data.traces import Traces
 from entropie.document.protection import Distribution, RelativeError, Utility
 from entropie.errors import InvalidInput, InvalidParameter, Unreachable, option
 from entropie.estimation.estimates import accuracy
-from entropie.measures.intervals import percentiles
+from entropie.measures.intervals import student
 from entropie.mechanisms.calibrate import calibrate
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
@@ -35,15 +35,19 @@ GUESSES = 10
 """Guesses of an attacker who may name several people."""
 FAR_WORSE = 2.0
 """A mechanism that lets so many times as many people be re-identified within several guesses is not recommended."""
+USEFUL = 0.1
+"""A relative error of the most frequent items that most uses can live with."""
 LOST = 0.5
 """Beyond this relative error of the most frequent items, counts are of no use."""
 WANTED_ERRORS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Error rates of the attacker for which the cost is shown beside the one asked for."""
 TOP = (20, 100)
+_ESTIMATES: tuple[Literal["unbiased"], Literal["consistent"]] = ("unbiased", "consistent")
 _FEWEST_REPETITIONS = 3
 _WORK = 3e8  # support tests over all repetitions; beyond it there are fewer of them
 _PAIRS = 1e10  # (report, item of a person) pairs that an attack on hashed reports may look at
 _GRID = 16
+_MOST_PEOPLE = 10**12
 Noisy = RandomizedResponse | LocalHashing
 _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 
@@ -70,7 +74,7 @@ class Wanted:
     def __post_init__(self) -> None:
         object.__setattr__(self, "error", wanted_error_value(self.error))
         checks.whole_number("reports_per_user", self.reports_per_user)
-        checks.whole_number("repetitions", self.repetitions)
+        checks.whole_number("repetitions", self.repetitions, at_least=2)
 
     @property
     def tries_known_events(self) -> bool:
@@ -94,6 +98,7 @@ class Senders:
     train: Traces
     sent: Traces
     truth: NDArray[np.float64]  # share of each item among what is sent
+    whole: NDArray[np.float64]  # and among all events of these people that are attacked
     reports_per_user: int
 
     @classmethod
@@ -105,8 +110,10 @@ class Senders:
             raise InvalidInput("Protection needs at least two different items, there is one.")
         order = by_content(split)
         sent = first_events(split.target, reports_per_user).take(order)
-        truth = np.bincount(sent.items, minlength=sent.domain_size) / sent.events
-        return cls(split.train.take(order), sent, truth, reports_per_user)
+        truth, whole = (
+            np.bincount(some.items, minlength=some.domain_size) / some.events for some in (sent, split.target)
+        )
+        return cls(split.train.take(order), sent, truth, whole, reports_per_user)
 
     @property
     def users(self) -> int:
@@ -130,6 +137,10 @@ class Senders:
         return bool((sent == known).all())
 
 
+def _shares(traces: Traces) -> NDArray[np.float64]:
+    return np.bincount(traces.items, minlength=traces.domain_size) / traces.events
+
+
 def wanted_error_value(value: object, name: str = "protect") -> float:
     """Check the error rate that protection is asked to give."""
     rule = "a share above 0 and below 1"
@@ -150,11 +161,17 @@ def preferred(prices: Sequence[tuple[float, float]]) -> list[int]:
     return sorted(allowed, key=lambda place: prices[place][1])
 
 
-def best_response(senders: Senders, wanted_error: float, max_epsilon: float | None = None) -> RandomizedResponse:
-    """Randomized response with the most truth that guarantees the error, and no larger budget than allowed."""
-    _check_reachable(senders.users, wanted_error)
+def best_response(
+    senders: Senders, wanted_error: float, max_epsilon: float | None = None, *, users: int | None = None
+) -> RandomizedResponse:
+    """Randomized response with the most truth that guarantees the error, and no larger budget than allowed.
+
+    `users`: for so many people instead of those who send.
+    """
+    users = senders.users if users is None else users
+    _check_reachable(users, wanted_error)
     response = calibrate(
-        users=senders.users,
+        users=users,
         domain_size=senders.domain_size,
         bayes_error=wanted_error,
         certainty=1.0,
@@ -176,17 +193,10 @@ def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> L
     hash sizes so small that the attack on them would take hours are excluded.
     """
     _check_reachable(senders.users, wanted_error)
-    shares = np.sort(senders.truth)[::-1][: TOP[0]]
-    shares = shares[shares > 0.0]
-
-    def loss(mechanism: LocalHashing) -> float:
-        """Root of the expected squared relative error, summed over the most frequent items."""
-        rates = mechanism.rates
-        return math.fsum(math.sqrt(rates.l2(float(p), senders.reports)) / float(p) for p in shares)
 
     def priced(hash_size: int) -> tuple[float, float, int, LocalHashing]:
-        mechanism = _hashing(senders, wanted_error, hash_size, max_epsilon)
-        return loss(mechanism), mechanism.epsilon, hash_size, mechanism
+        mechanism = _hashing(senders, senders.users, wanted_error, hash_size, max_epsilon)
+        return _expected_loss(mechanism, senders, senders.reports), mechanism.epsilon, hash_size, mechanism
 
     fewest = min(senders.domain_size, max(2, math.ceil(senders.reports * senders.train.events / _PAIRS)))
     coarse = _between(fewest, senders.domain_size, _GRID)
@@ -197,17 +207,52 @@ def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> L
     return _with_some_truth(min(seen.values(), key=lambda tried: tried[:3])[3], wanted_error)
 
 
-def _hashing(senders: Senders, wanted_error: float, hash_size: int, max_epsilon: float) -> LocalHashing:
+def _hashing(senders: Senders, users: int, wanted_error: float, hash_size: int, max_epsilon: float) -> LocalHashing:
     k = senders.domain_size
 
     def success(theta: float) -> float:
         channel = ChannelParameters("glh", k, epsilon_of(theta, hash_size), hash_size, theta=theta)
-        return float(certified_success(channel, Crowd(senders.users, senders.reports_per_user)))
+        return float(certified_success(channel, Crowd(users, senders.reports_per_user)))
 
     theta = largest_theta(success, wanted_error)
     if epsilon_of(theta, hash_size) > max_epsilon:
         return LocalHashing(domain_size=k, hash_size=hash_size, epsilon=max_epsilon)
     return LocalHashing.from_theta(domain_size=k, hash_size=hash_size, theta=theta)
+
+
+def _expected_loss(mechanism: Noisy, senders: Senders, reports: float) -> float:
+    """Root of the expected squared relative error of unbiased estimates, summed over the most frequent items."""
+    shares = np.sort(senders.truth)[::-1][: TOP[0]]
+    return math.fsum(math.sqrt(mechanism.rates.l2(float(p), 1) / reports) / float(p) for p in shares if p > 0.0)
+
+
+def people_needed(
+    mechanism: Noisy, senders: Senders, wanted: Wanted, measured: float, at_most: float = USEFUL
+) -> int | None:
+    """How many people who do the same bring a measured relative error down to `at_most`; None where 10^12 do not.
+
+    Each number of people has noise of its own, calibrated to the same guarantee: more people hide each other better.
+    """
+    now = _expected_loss(mechanism, senders, senders.reports)
+
+    def too_noisy(users: int) -> bool:
+        other: Noisy
+        if isinstance(mechanism, LocalHashing):
+            limit = best_response(senders, wanted.error, wanted.max_epsilon, users=users).epsilon
+            other = _hashing(senders, users, wanted.error, mechanism.hash_size, limit)
+        else:
+            other = best_response(senders, wanted.error, wanted.max_epsilon, users=users)
+        return _expected_loss(other, senders, senders.reports * (users / senders.users)) * measured / now > at_most
+
+    low, high = senders.users, 2 * senders.users
+    while too_noisy(high):
+        low, high = high, 2 * high
+        if high > _MOST_PEOPLE:
+            return None
+    while high - low > 1 + low // 1000:
+        middle = (low + high) // 2
+        low, high = (middle, high) if too_noisy(middle) else (low, middle)
+    return high
 
 
 def _between(low: int, high: int, steps: int) -> list[int]:
@@ -235,43 +280,70 @@ def _with_some_truth(mechanism: _Noisy, wanted_error: float) -> _Noisy:
 def measure_utility(
     mechanism: Mechanism, senders: Senders, *, seed: int, repetitions: int = REPETITIONS
 ) -> tuple[Utility, Any]:
-    """Collect and estimate several times; also the first collection's reports, for an attack on them."""
+    """Collect and estimate several times; also the first collection's reports, for an attack on them.
+
+    Relative errors are those of unbiased estimates or of the distribution made of them, whichever is closer on average.
+    """
     repetitions = _affordable(mechanism, senders, repetitions)
-    truth, first = senders.truth, None
-    rows = np.empty((repetitions, 2 * len(TOP) + 4))
+    first, drawn = None, []
     for repetition in range(repetitions):
         rng = np.random.default_rng([seed, repetition, *mechanism_key(mechanism)])
         reports = mechanism.simulate(senders.sent.items, rng)
         first = reports if repetition == 0 else first
         estimates = mechanism.estimate(reports)
-        for column, shares in enumerate((estimates.probabilities, estimates.significant())):
-            difference = np.abs(shares - truth)
-            errors = [accuracy(shares, truth, top).relative_error for top in TOP]
-            rows[repetition, column::2] = (*errors, difference.sum(), difference @ difference)
-    mean = [float(value) for value in rows.mean(axis=0)]
+        kinds = (estimates.probabilities, estimates.consistent, estimates.significant())
+        drawn.append([_errors(shares, senders) for shares in kinds])
+    errors = np.array(drawn)  # by repetition, way to estimate, and kind of error
+    mean = errors.mean(axis=0)
+    used = int(np.argmin(mean[:2, 0]))
     tops = [
-        RelativeError(mean[2 * i], *percentiles(rows[:, 2 * i]), _occurring(truth, top), mean[2 * i + 1])
-        for i, top in enumerate(TOP)
-    ]
+        RelativeError(
+            float(mean[used, place]), *_in_another(errors[:, used, place]), _occurring(senders.truth, top),
+            *(float(value) for value in (*mean[[0, 2], place], mean[used, place + len(TOP)])),
+        )
+        for place, top in enumerate(TOP)
+    ]  # fmt: skip
     expected = mechanism.rates.l2_sum(senders.domain_size, senders.reports)
-    l1, l1_thresholded, l2, l2_thresholded = mean[2 * len(TOP) :]
-    trivial, trivial_l2 = _trivial(truth)
-    distribution = Distribution(l1, l2, l1_thresholded, l2_thresholded, expected, trivial_l2)
-    return Utility(tops[0], tops[1], distribution, trivial, _useful(tops[0], distribution, trivial), repetitions), first
-
-
-def exact_utility(senders: Senders) -> Utility:
-    """The utility of data that are sent as they are: nothing is lost."""
-    tops = [RelativeError(0.0, 0.0, 0.0, _occurring(senders.truth, top), 0.0) for top in TOP]
     trivial, trivial_l2 = _trivial(senders.truth)
-    return Utility(tops[0], tops[1], Distribution(0.0, 0.0, 0.0, 0.0, 0.0, trivial_l2), trivial, True, 1)
+    (l1, l2), (l1_consistent, l2_consistent), (l1_small, l2_small) = mean[:, -2:].tolist()
+    lost = Distribution(l1, l1_consistent, l1_small, l2, l2_consistent, l2_small, expected, trivial_l2)
+    useful = _useful(tops[0], lost, trivial)
+    return Utility(tops[0], tops[1], _ESTIMATES[used], lost, trivial, useful, repetitions), first
+
+
+def _errors(shares: NDArray[np.float64], senders: Senders) -> list[float]:
+    """Relative errors of the most frequent items among what is sent and among all events; l1 and l2 of what is sent."""
+    relative = [accuracy(shares, truth, top).relative_error for truth in (senders.truth, senders.whole) for top in TOP]
+    difference = np.abs(shares - senders.truth)
+    return [*relative, float(difference.sum()), float(difference @ difference)]
+
+
+def _in_another(drawn: NDArray[np.float64]) -> tuple[float, float]:
+    """Where one more draw lies in 95 % of cases, by Student's law; one draw does not tell."""
+    if drawn.size < 2:
+        return 0.0, math.inf
+    reach = student(drawn.size - 1) * float(drawn.std(ddof=1)) * math.sqrt(1.0 + 1.0 / drawn.size)
+    return max(0.0, float(drawn.mean()) - reach), float(drawn.mean()) + reach
+
+
+def exact_utility(senders: Senders, *, everything: bool = False) -> Utility:
+    """The utility of data that are sent as they are, only some of all events or `everything`."""
+    lost = [0.0] * len(TOP) if everything else _errors(senders.truth, senders)[len(TOP) : 2 * len(TOP)]
+    tops = [
+        RelativeError(0.0, 0.0, 0.0, _occurring(senders.truth, top), 0.0, 0.0, off)
+        for top, off in zip(TOP, lost, strict=True)
+    ]
+    trivial, trivial_l2 = _trivial(senders.truth)
+    return Utility(
+        tops[0], tops[1], "exact", Distribution(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, trivial_l2), trivial, True, 1
+    )
 
 
 def _useful(top: RelativeError, lost: Distribution, trivial: float) -> bool:
     """Whether counts are worth having: frequent items off by at most half, and no estimate without data as good."""
     if lost.l2 == 0.0:
         return True
-    better = top.relative_error < trivial and min(lost.l2, lost.l2_thresholded) < lost.trivial_l2
+    better = top.relative_error < trivial and min(lost.l2, lost.l2_consistent, lost.l2_thresholded) < lost.trivial_l2
     return better and top.relative_error <= LOST
 
 

@@ -41,6 +41,7 @@ from entropie.mitigate.obfuscation import (
     best_response,
     exact_utility,
     measure_utility,
+    people_needed,
     wanted_error_value,
 )
 from entropie.mitigate.protection import (
@@ -149,16 +150,23 @@ def protect_split(
     goal = told(goal, senders, error, before, attacked)
     exact, rows = exact_utility(senders), []
     if as_it_is is not None and before is not None:
-        row = _row("as it is", senders, as_it_is.earlier, exact)
+        row = _row("as it is", senders, as_it_is.earlier, exact_utility(senders, everything=True))
         row = replace(row, sends="every event", events_sent=attacked, known_events=as_it_is.known_events)
         rows.append(replace(row, sentence=f"{untouched_sentence(before)}{knowing_sentence(row.known_events)}"))
     row = replace(_row("pseudonyms alone", senders, plain, exact, _pseudonyms_guarantee(senders)), known_events=known)
-    rows.append(replace(row, sentence=pseudonyms_sentence(senders, error, goal) + knowing_sentence(known)))
+    rows.append(
+        replace(row, sentence=pseudonyms_sentence(senders, error, goal, exact.top_20) + knowing_sentence(known))
+    )
     run.progress("protecting: randomized response", 0.5)
     rows.append(_noisy_row("randomized response", response, senders, wanted, run))
     run.progress("protecting: local hashing", 0.75)
     rows.append(_noisy_row("local hashing", hashing, senders, wanted, run))
-    return Protection.of(goal, tuple(rows), frontier(senders, wanted, rows, run), senders.users)
+    tried: dict[str, Noisy] = {"randomized response": response, "local hashing": hashing}
+
+    def needed(row: ProtectionRow) -> int | None:
+        return people_needed(tried[row.name], senders, wanted, row.utility.top_20.relative_error)
+
+    return Protection.of(goal, tuple(rows), frontier(senders, wanted, rows, run), senders.users, needed)
 
 
 def single_datum_error(traces: Traces) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,13 @@ from entropie.document.protection import (
     ProtectionGoal,
     ProtectionGuarantee,
     ProtectionRow,
+    RelativeError,
 )
 from entropie.measures.divergence import Divergence
 from entropie.mechanisms.identity import Identity
-from entropie.mitigate.obfuscation import GUESSES, Noisy, Senders, preferred
+from entropie.mitigate.obfuscation import GUESSES, USEFUL, Noisy, Senders, preferred
 from entropie.notebook import html_table
 from entropie.words import bits, digits, interval, percent, plural, stated
-
-USEFUL = 0.1
-"""A relative error of the most frequent items that most uses can live with."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,9 +46,13 @@ class Protection:
 
     @classmethod
     def of(
-        cls, goal: ProtectionGoal, rows: tuple[ProtectionRow, ...], frontier: tuple[FrontierPoint, ...], users: int
-    ) -> Protection:
-        """Mark what is recommended: pseudonyms alone where they suffice, else the best mechanism with useful counts."""
+        cls, goal: ProtectionGoal, rows: tuple[ProtectionRow, ...], frontier: tuple[FrontierPoint, ...], users: int,
+        needed: Callable[[ProtectionRow], int | None],
+    ) -> Protection:  # fmt: skip
+        """Mark what is recommended: pseudonyms alone where they suffice, else the best mechanism with useful counts.
+
+        `needed` says how many people would make the counts of a row useful.
+        """
         noisy = [row for row in rows if row.mechanism is not None]
         allowed = [noisy[place] for place in preferred([_price(row) for row in noisy])]
         best: ProtectionRow | None = next((row for row in allowed if row.utility.useful), None)
@@ -60,7 +63,7 @@ class Protection:
             text = _chosen(best, next(row for row in noisy if row is not best))
         else:
             others = [row for row in noisy if row not in allowed]
-            text = _none_useful(allowed[0], next(iter(others), None), goal, frontier, users)
+            text = _none_useful(allowed[0], next(iter(others), None), goal, frontier, needed(allowed[0]))
         marked = tuple(replace(row, recommended=row is best) for row in rows)
         points = tuple(replace(point, recommended=best is not None and _is_of(point, best, goal)) for point in frontier)
         return cls(replace(goal, recommendation=text), marked, points, users)
@@ -115,11 +118,6 @@ def sends(reports_per_user: int) -> str:
     return "one event per person" if reports_per_user == 1 else f"up to {reports_per_user} events per person"
 
 
-def people_needed(users: int, error: float, wanted: float = USEFUL) -> float:
-    """How many people bring a relative error down to the wanted one at the same noise: it falls as 1/sqrt(people)."""
-    return users * (error / wanted) ** 2
-
-
 @dataclass(frozen=True, slots=True)
 class AsItIs:
     """What attackers get of events that are handed over as they are, by earlier behaviour and by known events; where
@@ -171,9 +169,12 @@ def untouched_sentence(error: ShareInterval) -> str:
     return f"As is, every event under one pseudonym per person: {_risk(error)}. No guarantee, nothing lost."
 
 
-def pseudonyms_sentence(senders: Senders, error: ShareInterval, goal: ProtectionGoal) -> str:
+def pseudonyms_sentence(senders: Senders, error: ShareInterval, goal: ProtectionGoal, off: RelativeError) -> str:
     """The row of events sent without noise."""
-    text = f"Pseudonyms alone, {sends(senders.reports_per_user)}: {_risk(error)}. Counts stay exact. "
+    text = (
+        f"Pseudonyms alone, {sends(senders.reports_per_user)}: {_risk(error)}. Counts of what is sent stay exact; "
+        f"against all events the {off.items} most frequent items are off by {percent(off.of_all)}. "
+    )
     if goal.error_of_any_data > 0.0:
         return text + f"Guarantee: at most {percent(1.0 - goal.error_of_any_data)} on average."
     if goal.error_known_all is not None and not goal.bound_is_beaten(error.value):
@@ -196,8 +197,14 @@ def noisy_sentence(row: ProtectionRow) -> str:
         f"on average, guaranteed (assuming {given.assumes}); at most {percent(1.0 - given.list_error)} with "
         f"{given.list_size} guesses. {_scopes(given)} Measured: "
         f"{_risk(row.attack.identification_error)}. Counts of the {top.items} most frequent items are off by "
-        f"{percent(top.relative_error)} ({interval(top)} in repeated collections)."
+        f"{percent(top.relative_error)} ({interval(top)} in 95 % of repeated collections{_made(row)}), against all "
+        f"events by {percent(top.of_all)}."
     )
+
+
+def _made(row: ProtectionRow) -> str:
+    """What the estimates are where they are not the unbiased ones."""
+    return ", estimated as a distribution" if row.utility.estimate == "consistent" else ""
 
 
 def _scopes(given: ProtectionGuarantee) -> str:
@@ -278,7 +285,7 @@ def _none_useful(
     excluded: ProtectionRow | None,
     goal: ProtectionGoal,
     frontier: tuple[FrontierPoint, ...],
-    users: int,
+    needed: int | None,
 ) -> str:
     """That nothing tried keeps useful counts, how bad the best is, and what would help."""
     top = row.utility.top_20
@@ -292,16 +299,16 @@ def _none_useful(
     ]
     if excluded is not None and excluded.utility.top_20.relative_error < top.relative_error:
         parts.append(_too_exposed(excluded, row))
-    people = _rounded(people_needed(users, top.relative_error))
-    parts.append(
-        f"What would help: about {people} people instead of {users:,} (off by {stated(USEFUL)} at this noise),"
-    )
+    more = "What would help:"
+    if needed is not None:
+        more += f" about {_rounded(needed)} people (off by {stated(USEFUL)} with the noise that so many need), or"
+    parts.append(more)
     easier = _easier(frontier, goal.bayes_error)
     if easier is not None:
         wanted, off = stated(easier.wanted_error), percent(easier.relative_error_top_20)
-        parts.append(f"or an error rate of {wanted} instead of {stated(goal.bayes_error)} (off by {off}).")
+        parts.append(f"an error rate of {wanted} instead of {stated(goal.bayes_error)} (off by {off}).")
     else:
-        parts.append("or a lower wanted error rate.")
+        parts.append("a lower wanted error rate.")
     return " ".join(parts)
 
 

@@ -1,6 +1,7 @@
-"""An assessment or a sweep as one HTML page: no script, no network, every number with the place it came from."""
+"""A result as one HTML page: no script, no network, every number with the place it came from."""
 
 from entropie.page.page import is_about, render, write_report
+from entropie.page.scores import Systems
 from entropie.page.sweep import render_sweep
 
-__all__ = ["is_about", "render", "render_sweep", "write_report"]
+__all__ = ["Systems", "is_about", "render", "render_sweep", "write_report"]

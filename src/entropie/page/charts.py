@@ -7,11 +7,12 @@ chance are lines for reference, never rows of data.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 from entropie import words
 from entropie.document import Document
-from entropie.document.measured import ShareInterval
+from entropie.document.measured import Measured, ShareInterval
 from entropie.drawing import BLUE, GREEN, GREY, ORANGE
 from entropie.page.attackers import attackers
 from entropie.page.specs import (
@@ -146,30 +147,36 @@ _FEW_TICKS = (1e-6, 1e-4, 0.01, 0.2, 0.5, 0.8)
 
 def det(document: Document, width: int) -> list[Spec]:
     """False rejections against false acceptances on normal-deviate axes, where two bell curves make a straight line."""
-    attack = document.best
-    if not attack.det:
+    text = "Detection error trade-off of the strongest attack, with dashed reference lines."
+    return det_chart([(document.best, BLUE)] if document.best.det else [], width, text)
+
+
+def det_chart(curves: Sequence[tuple[Measured, str]], width: int, text: str) -> list[Spec]:
+    """Trade-offs of one or several systems, each in its colour, on common axes."""
+    if not curves:
         return []
-    lowest_x, lowest_y = _decade(1.0 / attack.impostors), _decade(1.0 / attack.targets)
+    lowest_x = _decade(1.0 / max(system.impostors for system, _ in curves))
+    lowest_y = _decade(1.0 / max(system.targets for system, _ in curves))
     x = _deviate("x", "Strangers accepted", lowest_x, _FEW_TICKS if width <= NARROW else _TICKS)
     y = _deviate("y", "People rejected", lowest_y, _TICKS)
-    rows: Rows = [
-        {
-            "place": place,
-            "x": _z(far, lowest_x),
-            "y": _z(frr, lowest_y),
-            "low": _z(low, lowest_y),
-            "high": _z(high, lowest_y),
-        }
-        for place, ((far, frr), (low, high)) in enumerate(zip(attack.det, attack.det_band, strict=True))
-    ]
-    line = {"type": "line", "interpolate": "step-before", "clip": True, "color": BLUE}
-    band = {"type": "area", "interpolate": "step-after", "clip": True, "color": BLUE, "opacity": 0.2}
-    layers = [
-        *_reference_lines(x, y, lowest_x),
-        layer(rows, band, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
-        layer(rows, line, x=x, y=y, order={"field": "place"}),
-    ]
-    text = "Detection error trade-off of the strongest attack, with dashed reference lines."
+    layers = _reference_lines(x, y, lowest_x)
+    for system, colour in curves:
+        rows: Rows = [
+            {
+                "place": place,
+                "x": _z(far, lowest_x),
+                "y": _z(frr, lowest_y),
+                "low": _z(low, lowest_y),
+                "high": _z(high, lowest_y),
+            }
+            for place, ((far, frr), (low, high)) in enumerate(zip(system.det, system.det_band, strict=True))
+        ]
+        line = {"type": "line", "interpolate": "step-before", "clip": True, "color": colour}
+        band = {"type": "area", "interpolate": "step-after", "clip": True, "color": colour, "opacity": 0.2}
+        layers += [
+            layer(rows, band, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
+            layer(rows, line, x=x, y=y, order={"field": "place"}),
+        ]
     return [layered(text, 380 if width > NARROW else 320, layers)]
 
 

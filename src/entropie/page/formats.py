@@ -60,6 +60,8 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "percent": words.percent,
     "limit": words.stated,
     "right": right,
+    "bare_percent": words.bare,
+    "bare_right": lambda error: words.bare(1.0 - error),
     "bits": words.bits,
     "small_bits": small_bits,
     "count": words.count,

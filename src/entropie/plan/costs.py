@@ -25,7 +25,7 @@ _WHAT_IT_IS = (
     "A projection from rates of small runs: it may be wrong by a factor of three. Other jobs on the same machines are "
     "not in it."
 )
-_LEAVE_OUT = ", or leave out with `--scope profile` who needs all traces at once"
+_LEAVE_OUT = ", or leave out the attackers who need all traces at once (`--scope profile`)"
 _WHAT_DECIDES = (
     "The number of people who share the item of an event, {:,.0f} here, decides the time of scoring. Measure it on a "
     "sample where you can; it grows with the people."
@@ -277,8 +277,8 @@ class Price:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the numbers mean, and what they do not."""
-        said = [_WHAT_IT_IS, _WHAT_DECIDES.format(self.data.sharing)]
+        """What does not fit, then what the numbers mean, and what they do not."""
+        said = []
         if not self.fits["block"]:
             said.append("A task has too little memory for even one person: raise the memory.")
         if not self.fits["last_task"]:
@@ -289,7 +289,7 @@ class Price:
             )
         if not self.fits["process"]:
             said.append("The memory of this machine does not suffice: give `--memory`, or use a cluster.")
-        return tuple(said)
+        return (*said, _WHAT_IT_IS, _WHAT_DECIDES.format(self.data.sharing))
 
     def to_json(self) -> dict[str, Any]:
         """The document that `plan --json` prints."""

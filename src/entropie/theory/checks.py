@@ -6,19 +6,20 @@ import math
 from collections.abc import Iterable
 
 from entropie.errors import InvalidParameter
+from entropie.quantities import read_count, read_share
 
 LARGEST_SIZE = 10**18
 """Users, items and hash values are counted up to here; beyond it 64-bit reports no longer hold them."""
 
 
 def whole_number(name: str, value: object, at_least: int = 1, at_most: int = LARGEST_SIZE) -> int:
-    """Return `value` as an int, or say which rule it breaks."""
+    """Return `value`, which may be text such as 1.4M, as an int, or say which rule it breaks."""
     rule = f"a whole number from {at_least} to {at_most}"
     if isinstance(value, bool):
         raise InvalidParameter.of(name, rule, value)
     try:
-        number = int(value)  # type: ignore[call-overload]
-        same = number == value
+        number = read_count(value) if isinstance(value, str) else int(value)  # type: ignore[call-overload]
+        same = number == value or isinstance(value, str)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameter.of(name, rule, value) from None
     if not same or not at_least <= number <= at_most:
@@ -39,6 +40,15 @@ def real_number(name: str, value: object, rule: str, low: float, high: float) ->
     return number
 
 
+def share_value(name: str, value: object, rule: str) -> float:
+    """Return a share from 0 to 1, which may be text such as 10%, or say which rule it breaks."""
+    try:
+        number = read_share(value) if isinstance(value, str) else value
+    except ValueError:
+        raise InvalidParameter.of(name, rule, value) from None
+    return real_number(name, number, rule, 0.0, 1.0)
+
+
 def epsilon_value(value: object) -> float:
     """Check a privacy budget: 0 is pure noise, infinity is no noise at all."""
     return real_number("epsilon", value, "a number of at least 0", 0.0, math.inf)
@@ -46,17 +56,17 @@ def epsilon_value(value: object) -> float:
 
 def theta_value(value: object) -> float:
     """Check a probability of telling the truth."""
-    return real_number("theta", value, "a probability from 0 to 1", 0.0, 1.0)
+    return share_value("theta", value, "a probability from 0 to 1")
 
 
 def bayes_error_value(value: object) -> float:
     """Check a wanted share of wrong identifications."""
-    return real_number("bayes_error", value, "a share from 0 to 1", 0.0, 1.0)
+    return share_value("bayes_error", value, "a share from 0 to 1")
 
 
 def prior_max_value(value: object, users: int) -> float:
     """Check the probability of the likeliest user: no smaller than 1/users, which is the uniform case."""
-    number = real_number("prior_max", value, f"a probability from 1/users = {1 / users:.6g} to 1", 0.0, 1.0)
+    number = share_value("prior_max", value, f"a probability from 1/users = {1 / users:.6g} to 1")
     if number * users < 1.0 - 1e-12:
         raise InvalidParameter.of("prior_max", f"a probability from 1/users = {1 / users:.6g} to 1", value)
     return number

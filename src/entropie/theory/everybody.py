@@ -11,6 +11,7 @@ Proofs. An oracle tells which reports are noise; that only helps the attacker.
 - The entry is not all noise (probability f): let the oracle tell its data too. People with the same data can be
   exchanged, so that naming one of them is right with the largest prior among them: at most min(1, L D p) for L guesses
   and a largest prior p. In bits it tells the data, at most log D.
+  That is also a bound whatever the noise: let the oracle tell the data of all entries, then reports tell nothing more.
 - The entry is all noise: let the oracle tell who sent every other entry that is not. What remains are the senders of
   1 + M noisy entries, M ~ Bin(N-1, 1-f), that can be exchanged: L guesses are right with L n p E 1/(1+M) at most, and
   E 1/(1+M) = (1 - f^N)/(N (1-f)). An entry of a person has company of their own where reports are not linked: then the
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -49,7 +50,7 @@ class Sent:
 
 
 def success(crowd: Crowd, domain_size: int, theta: Fraction) -> Fraction:
-    """The share of L guesses that no attacker exceeds: f min(1, L D p) + min(1-f, L p (1-f^N))."""
+    """The share of L guesses that no attacker exceeds: min(1, L D p), and f times that + min(1-f, L p (1-f^N))."""
     linked = success_of(crowd, (Sent(theta, domain_size, crowd.reports),))
     if crowd.linked or crowd.reports == 1:
         return linked
@@ -65,15 +66,15 @@ def success_of(crowd: Crowd, sent: Sequence[Sent], entries: int | None = None) -
         for part in sent:
             noise *= (1 - _decimal(part.theta)) ** part.reports
         told = 1 - noise
-        named = told * _decimal(min(Fraction(1), guesses * _kinds(crowd.users, sent)))
+        known = _decimal(min(Fraction(1), guesses * _kinds(crowd.users, sent)))
         hidden = min(noise, _decimal(guesses) * (1 - told ** (entries or crowd.users)))
-        return Fraction(min(Decimal(1), named + hidden))
+        return Fraction(min(known, told * known + hidden))
 
 
 def alpha_bits(crowd: Crowd, domain_size: int, theta: float, alone_bits: float) -> float:
     """Bits about the sender of one entry; `alone_bits` is the bound for an entry that leaks alone.
 
-    The smallest of log n, f log D + (1-f) [log n - E log(1+M) + E log(1+M')] and alone + log n - (1/N) log(N!/t!^n).
+    The smallest of log D, f log D + (1-f) [log n - E log(1+M) + E log(1+M')] and alone + log n - (1/N) log(N!/t!^n).
     """
     linked, own = (crowd.reports, 1) if crowd.linked else (1, crowd.reports)
     return alpha_bits_of(crowd, (Sent(Fraction(theta), domain_size, linked),), alone_bits, own)
@@ -88,10 +89,34 @@ def alpha_bits_of(crowd: Crowd, sent: Sequence[Sent], alone_bits: float, own: in
     told = 1.0 if len(quiet) < len(sent) else -math.expm1(math.fsum(quiet))
     kinds = min(math.log2(n), math.fsum(part.reports * math.log2(part.domain_size) for part in sent))
     hidden = max(0.0, math.log2(n) - _mean_log2(entries - 1, noise) + _mean_log2(own - 1, noise))
-    bounds = [math.log2(n), told * kinds + noise * hidden]
+    bounds = [kinds, told * kinds + noise * hidden]
     if crowd.prior_max is None:
         bounds.append(alone_bits + (log_factorial_gap(entries) - log_factorial_gap(own)) / LN2)
     return max(0.0, min(bounds))
+
+
+def single_entries(
+    numbers: Mapping[int, int], list_size: int, domain_size: int, theta: Fraction, epsilon: float, alone_bits: float
+) -> tuple[float, Fraction, Fraction, float]:
+    """Bits, success of one guess and of a list, and certainty about the sender of a single entry of a store.
+
+    `numbers[t]` people sent t reports each, as the attacker knows. A person of t has the prior t/N, and the proofs above
+    hold with the largest: of 1 + M noisy entries at most t are theirs, and exchanging an entry of theirs with one of
+    another person, who has s, is possible in s ways where the other has t. The order has N!/prod t! values.
+    """
+    people, entries = sum(numbers.values()), sum(sent * some for sent, some in numbers.items())
+    prior = min(1.0, math.nextafter(max(numbers) / entries, 2.0))
+    shares = [(sent * some / entries, sent) for sent, some in numbers.items()]
+    entropy = math.log2(entries) - math.fsum(share * math.log2(sent) for share, sent in shares)
+    own = math.fsum(share * log_factorial_gap(sent) for share, sent in shares)
+    bits = min(
+        entropy, math.log2(min(people, domain_size)), alone_bits + (log_factorial_gap(entries) - own) / LN2
+    )
+    sent = (Sent(theta, domain_size),)
+    one, several = (
+        success_of(Crowd(people, list_size=guesses, prior_max=prior), sent, entries) for guesses in (1, list_size)
+    )
+    return max(0.0, bits), one, several, any_mechanism.posterior_max(people, epsilon, 2, prior)
 
 
 def posterior_max(crowd: Crowd, epsilon: float) -> float:

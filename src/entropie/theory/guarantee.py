@@ -147,17 +147,19 @@ def _one_report(channel: ChannelParameters, crowd: Crowd, theta: Fraction) -> Fr
 
 
 def _several_reports(channel: ChannelParameters, crowd: Crowd, theta: float) -> Fraction:
-    """The exact value over b answers where people are no more, and else E min(1, L b^S p).
+    """The exact value over b answers for at most b people, and E min(1, L b^S p).
 
-    A prior is worst where as many people as possible have the largest probability; one more stands for the rest.
+    A prior is worst where as many people as possible have the largest probability; one more stands for the rest. Among
+    more people nobody is named more often than among some of them, drawn at random and told to the attacker.
     """
     b, t = channel.answers, crowd.reports
     prior = crowd.prior_max or 0.0
     bound = composition.success(theta, min(b, channel.domain_size), crowd.users, t, crowd.list_size, prior)
     people = crowd.users if crowd.prior_max is None else min(crowd.users, math.ceil(1.0 / crowd.prior_max))
-    if repeated.is_exact(people, b, t):
+    fewer = min(people, b)
+    if repeated.is_exact(fewer, b, t):
         share = float(people * crowd.best_guess)
-        bound = min(bound, share * repeated.success(people, b, theta, t, crowd.list_size))
+        bound = min(bound, share * repeated.success(fewer, b, theta, t, crowd.list_size))
     return raised(bound)
 
 

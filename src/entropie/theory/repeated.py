@@ -24,7 +24,6 @@ exponentials, which factor over letters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -51,7 +50,7 @@ def success(users: int, answers: int, theta: float, reports: int, list_size: int
     if list_size >= users:
         return 1.0
     company = _company(users, answers, reports, list_size)
-    return _named(theta, answers, reports, list_size / users, lambda least, left: float(company[least, left]))
+    return _named(theta, answers, reports, list_size / users, company)
 
 
 def success_ideal_hash(users: int, hash_size: int, theta: float, reports: int, list_size: int = 1) -> float:
@@ -59,8 +58,8 @@ def success_ideal_hash(users: int, hash_size: int, theta: float, reports: int, l
     if list_size >= users:
         return 1.0
     tails = [binomial_upper_tail(least, reports, 1.0 / hash_size) for least in range(reports + 1)]
-    shared = [_shared(users, tail, list_size) for tail in tails]
-    return _named(theta, hash_size, reports, list_size / users, lambda least, left: shared[least])
+    shared = np.array([[_shared(users, tail, list_size)] for tail in tails])
+    return _named(theta, hash_size, reports, list_size / users, np.broadcast_to(shared, (reports + 1, reports + 1)))
 
 
 def _shared(users: int, tail: float, guesses: int) -> float:
@@ -73,18 +72,29 @@ def _shared(users: int, tail: float, guesses: int) -> float:
     return min(1.0, sure + guesses / (users * tail) * binomial_upper_tail(guesses + 1, users, tail))
 
 
-def _named(theta: float, answers: int, reports: int, chance: float, share: Callable[[int, int], float]) -> float:
-    """The sum over the count i of the own letter and the least count a of a rival."""
+def _named(theta: float, answers: int, reports: int, chance: float, share: Array) -> float:
+    """The sum over the count i of the own letter and the least count a of a rival: share[a, t-i]."""
     lie = (1.0 - theta) / answers
     truth = theta + lie
     rest = lie / truth  # 1/w
-    total = [(1.0 - theta) ** reports * chance]
-    for own in range(1, reports + 1):
-        mass = binomial_pmf(own, reports, truth)
-        if mass > 0.0:
-            rivals = (rest ** (own - least) * share(least, reports - own) for least in range(1, own + 1))
-            total.append(mass * (1.0 - rest) * math.fsum(rivals))
-    return min(1.0, math.fsum(total))
+    own = np.arange(1, reports + 1)
+    weights = np.tril((rest ** np.arange(reports))[np.abs(own[:, None] - own)])
+    rivals = (weights * share[1:, reports - own].T).sum(axis=1)
+    return min(1.0, (1.0 - theta) ** reports * chance + (1.0 - rest) * float(_masses(reports, truth)[1:] @ rivals))
+
+
+def _masses(trials: int, probability: float) -> Array:
+    """Pr(N = 0 .. trials) for N ~ Bin(trials, probability), by ratios of neighbours from the likeliest on."""
+    odds = probability / (1.0 - probability) if probability < 1.0 else math.inf
+    if not 0.0 < odds < math.inf:
+        return np.eye(trials + 1)[trials if odds else 0]
+    counts = np.arange(1.0, trials + 1.0)
+    ratios = (trials + 1.0 - counts) / counts * odds  # of each count to the one before
+    middle = min(trials, int((trials + 1) * probability))
+    found = np.ones(trials + 1)
+    found[middle + 1 :] = np.cumprod(ratios[middle:])
+    found[:middle] = np.cumprod(1.0 / ratios[:middle][::-1])[::-1]
+    return found * binomial_pmf(middle, trials, probability)
 
 
 @lru_cache(maxsize=64)
@@ -129,7 +139,7 @@ def alpha_bits(users: int, answers: int, epsilon: float, reports: int) -> float:
     counts = np.arange(t + 1.0)[:, None]
     marks = np.exp(np.exp(log_z) - np.exp(np.minimum(log_z + counts * epsilon, 50.0)))
     others = _over_letters(users - 1, answers - 1, marks)
-    own = np.array([binomial_pmf(i, t, truth) for i in range(t + 1)])
+    own = _masses(t, truth)
     own /= own.sum()
     together = (own[:, None] * marks * others[::-1]).sum(axis=0)
     lifted = _STEP * float((np.exp(-users * np.exp(log_z)) * (1.0 - together)).sum())  # E ln(sum_v w^(N_v)/n)
@@ -145,7 +155,7 @@ def _over_letters(people: int, letters: int, marks: Marks) -> Marks:
     are multiplied out.
     """
     t = len(marks) - 1
-    choose = [[float(math.comb(m, i)) for i in range(m + 1)] for m in range(t + 1)]
+    choose = _choices(t)
     if people < t:
         return _multiplied_out(people, letters, marks, choose)
     found, rest = np.ones_like(marks), (letters - people) / letters
@@ -157,6 +167,11 @@ def _over_letters(people: int, letters: int, marks: Marks) -> Marks:
         factors = high[:, None] * marks[1 : width + 1] + low[:, None] * marks[:width]
         found[m] = (factors * found[m - width : m][::-1]).sum(axis=0)
     return found
+
+
+@lru_cache(maxsize=8)
+def _choices(most: int) -> list[list[float]]:
+    return [[float(math.comb(m, i)) for i in range(m + 1)] for m in range(most + 1)]
 
 
 def _width(people: int, letters: int, t: int) -> int:

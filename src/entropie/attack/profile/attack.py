@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.features import check_same_people, item_rows
-from entropie.attack.profile.candidates import Candidates, best_candidates, index_of, scene_of, search_among
+from entropie.attack.profile.candidates import (
+    HABITS,
+    USUAL_HABITS,
+    Candidates,
+    best_candidates,
+    index_of,
+    scene_of,
+    search_among,
+)
 from entropie.attack.profile.everybody import (
     Everybody,
     asked_tally,
@@ -28,9 +36,10 @@ from entropie.attack.profile.everybody import (
 )
 from entropie.attack.profile.evidence import evidence_for, fused, lacking, weighed
 from entropie.attack.profile.fusion import Fusion, learn_fusion
-from entropie.attack.profile.habits import USUAL, Level
+from entropie.attack.profile.habits import USUAL, Level, steps_back
 from entropie.attack.profile.hours import level_of
 from entropie.attack.profile.joint import ROUNDS, choose_rounds, choose_temperature, crowd_scores, joint_scores
+from entropie.attack.profile.occasional import OCCASIONAL, Habit, Occasional, habits_of
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs, in_blocks
 from entropie.errors import InvalidInput
@@ -43,11 +52,14 @@ KEPT, KEPT_OF_MANY = 200, 50
 AT_ONCE = 1 << 16
 """Targets that are described at once."""
 
-LEARNED = 100
-"""The same in the lists that weights are learned on."""
+LEARNED = 132
+"""The same in the lists that weights are learned on, a quarter of them found by habits alone."""
 
 LEARNERS = 4000
 """Weights are learned on so many people at most, those whose fingerprints are lowest."""
+
+DISTINCTIVE = 100
+"""So many more whose habits differ most from everybody's, for each kind of habit: others do not teach what few have."""
 
 REPEATING = 0.5
 """Where a smaller share of people has an item in both quarters, candidates need not share an item with the target."""
@@ -68,6 +80,7 @@ class Lesson:
     rounds: tuple[int, int] = (1, ROUNDS)  # of matching, for the crowd and one-to-one
     missing: float = 0.0  # what an item counts that is known of a person and not in the target
     level: Level = USUAL  # how finely hours tell people apart
+    habits: tuple[Habit, ...] = ()  # those of few data that somebody here has
 
     def crowd(self, plain: Candidates, users: int) -> Candidates:
         """Scores against the crowd of targets."""
@@ -125,10 +138,14 @@ def learn(
         return Lesson(Fusion(np.ones(len(FEATURES)), 0), 1.0, True, missing=missing)
     earlier, later = halves(able)
     level = level_of(earlier, later)
+    habits = habits_of(earlier, later, dated=not steps_back(able))
     later = able if contained else later
-    everybody = everybody_of(earlier, later, item_categories, level)
+    everybody = everybody_of(earlier, later, item_categories, level, habits)
     rows = np.sort(np.argsort(fingerprints(able, everybody), kind="stable")[:LEARNERS])
     scene = scene_of(earlier, later, everybody, rows)
+    if rows.size < able.users:
+        rows = np.union1d(rows, distinctive(scene.people.habits, everybody))
+        scene = scene.asking(later, rows, everybody)
     repeats = repeating(earlier.take(rows), later.take(rows)) >= REPEATING
     lists = best_candidates(scene, search_among(able.users, LEARNED, repeats), threads).people
     seen = evidence_for(scene, lists, threads)
@@ -139,7 +156,20 @@ def learn(
     found = Candidates(lists, fused(seen, fusion.weights, lists, settled))
     temperature = choose_temperature(found, able.users, rows)
     rounds = choose_rounds(found, able.users, rows, temperature)
-    return Lesson(fusion, temperature, repeats, rounds, missing, level)
+    counting = zip(OCCASIONAL, fusion.weights[USUAL_HABITS - HABITS :], strict=True)
+    told = tuple(habit for habit, weight in counting if weight > 0.0 and habit in habits)
+    return Lesson(fusion, temperature, repeats, rounds, missing, level, told)
+
+
+def distinctive(known: NDArray[np.float64], everybody: Everybody) -> NDArray[np.int64]:
+    """The people whose habits differ most from everybody's, by the sum of P_i ln P_i/p: a few of each kind."""
+    found, begin = [], 0
+    for shares in everybody.habits:
+        table = known[:, begin : begin + shares.size]
+        differ = (shares * np.exp(table) * table).sum(axis=1)
+        found.append(np.argsort(-np.rint(differ * 2.0**20), kind="stable")[: DISTINCTIVE if shares.size else 0])
+        begin += shares.size
+    return np.concatenate(found)
 
 
 def name_targets(
@@ -156,8 +186,8 @@ def name_targets(
     rows = np.arange(target.users) if rows is None else rows
     many = rows.size > MANY_TARGETS
     kept = (KEPT_OF_MANY if many else KEPT) if kept is None else kept
-    everybody = everybody_of(train, target, item_categories, lesson.level)
-    how = search_among(train.users, kept, lesson.repeats)
+    everybody = everybody_of(train, target, item_categories, lesson.level, lesson.habits)
+    how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:])
     scene = scene_of(train, target, everybody, rows[:AT_ONCE])
     index = index_of(scene.people, train.domain_size)
     people: NDArray[Any] = np.empty((rows.size, kept), np.int32 if many else np.int64)
@@ -174,9 +204,13 @@ def name_targets(
 
 
 def everybody_of(
-    train: Traces, target: Traces, item_categories: NDArray[np.int64] | None = None, level: Level = USUAL
+    train: Traces,
+    target: Traces,
+    item_categories: NDArray[np.int64] | None = None,
+    level: Level = USUAL,
+    habits: tuple[Habit, ...] = (),
 ) -> Everybody:
-    """What is known of everybody, from all people at once, hours at a level."""
+    """What is known of everybody, from all people at once, hours at a level, with these habits of few data."""
     if item_categories is not None and item_categories.size != train.domain_size:
         raise InvalidInput(
             f"Every item needs one category, got {item_categories.size} categories for {train.domain_size} items."
@@ -184,7 +218,8 @@ def everybody_of(
     timed = train.times is not None and target.times is not None
     known = (known_tally(some, timed, level) for some in in_blocks(train))
     asked = (asked_tally(some, level) for some in in_blocks(target))
-    return everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories, level)
+    everybody = everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories, level)
+    return replace(everybody, occasional=Occasional.of(train, target, habits)) if habits else everybody
 
 
 def halves(traces: Traces) -> tuple[Traces, Traces]:

@@ -11,17 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.profile.everybody import Everybody, company_of
+from entropie.attack.profile.occasional import OCCASIONAL
 from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
 from entropie.kernels.features import feature_postings
-from entropie.kernels.profile_records import Company, KnownPeople, Targets
-from entropie.kernels.profile_search import Ceilings, best_people, ceilings_of, likely_people, nearest_people
+from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets
+from entropie.kernels.profile_search import (
+    Ceilings,
+    best_people,
+    ceilings_of,
+    drop_twins,
+    keep_highest,
+    likely_people,
+    nearest_people,
+)
 
-HABIT_USERS = 5000
-"""Up to so many people habits find candidates too: they are evidence for every pair, and so cost pairs."""
+SUMMED_USERS = 5000
+"""Up to so many people items and habits are summed up for every pair; beyond, each of them finds its own candidates."""
 
-HOUR_WEIGHT, HABIT_WEIGHT = 0.7, 0.6
+HOUR_WEIGHT, HABIT_WEIGHT, LEAST_WEIGHT = 0.7, 0.6, 0.1
 
+USUAL_HABITS = 4
+"""Kinds of habits that are looked at on all data: hours, gaps, returns, days. Those of few data follow."""
+
+HABITS = USUAL_HABITS + len(OCCASIONAL)
+
+_STEPS, _MOST = 16.0, 2.0**16  # steps of ln P/p, and what the weights of a target sum to: 127 x _MOST is below 2^24
+_PEOPLE, _ROWS = 8192, 256
 _BLOCKS, _BLOCK = 16, (64, 4096)  # blocks of targets, and how many targets one has at least and at most
 _Found = TypeVar("_Found")
 
@@ -36,11 +52,23 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How candidates are found."""
+    """How candidates are found, and how much each kind of habit counts in it.
+
+    summed   weights beside the items that are shared; None: too many people to sum up for every pair
+    alone    weights by which habits find candidates of their own; None: they do not
+    """
 
     kept: int  # so many of each target at most
     repeats: bool  # most people meet items again
-    habits: bool  # habits find candidates too
+    summed: tuple[float, ...] | None
+    alone: tuple[float, ...] | None = None
+
+    @property
+    def shares(self) -> tuple[int, int, int]:
+        """How many are found by items they share with the target, by what goes with its items, by habits alone."""
+        habitual = 0 if self.alone is None else self.kept // (4 if self.repeats else 8)
+        sharing = self.kept - habitual if self.repeats else self.kept // 2
+        return sharing, self.kept - habitual - sharing, habitual
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,12 +97,15 @@ class SearchIndex(NamedTuple):
     owners: NDArray[np.uint32]
     entries: NDArray[np.uint32]
     ceilings: Ceilings
+    habits: NDArray[np.int8]  # of everybody, in steps
 
 
 def index_of(people: KnownPeople, domain: int) -> SearchIndex:
     """Turn profiles over, to be searched."""
     postings = feature_postings(people.offsets, people.items, domain, np.arange(people.penalty.size))
-    return SearchIndex(*postings, ceilings_of(people, *postings, HOUR_WEIGHT if people.slots.size else 0.0))
+    ceilings = ceilings_of(people, *postings, HOUR_WEIGHT if people.slots.size else 0.0)
+    habits = np.clip(np.rint(people.habits * _STEPS), -127, 127).astype(np.int8)
+    return SearchIndex(*postings, ceilings, habits)
 
 
 def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[np.int64] | None = None) -> Scene:
@@ -86,52 +117,85 @@ def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[
     return Scene(known_people(train, everybody), targets, company)
 
 
-def search_among(users: int, kept: int, repeats: bool) -> Search:
-    """How to search among so many people: never a matter of how they are cut into blocks."""
-    return Search(kept, repeats, users <= HABIT_USERS)
+def search_among(users: int, kept: int, repeats: bool, weights: NDArray[np.float64] | None = None) -> Search:
+    """How to search among so many people: never a matter of how they are cut into blocks.
+
+    `weights` are those of the kinds of habits, where they have been learned. Before that those of few data find
+    candidates of their own, so that they can be learned.
+    """
+    seldom = HABITS - USUAL_HABITS
+    if users > SUMMED_USERS or not repeats:
+        alone = np.ones(HABITS) if weights is None else np.maximum(weights, LEAST_WEIGHT)
+        return Search(kept, repeats, None, tuple(alone.tolist()))
+    usual = (HABIT_WEIGHT,) * USUAL_HABITS
+    if weights is None:
+        return Search(kept, repeats, (*usual, *[0.0] * seldom), (*[0.0] * USUAL_HABITS, *[1.0] * seldom))
+    return Search(kept, repeats, (*usual, *np.minimum(weights[USUAL_HABITS:], HABIT_WEIGHT).tolist()))
 
 
 def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIndex | None = None) -> Candidates:
     """The k best people of each target; `index` is that of the scene's people, made here unless given.
 
-    Where most people meet items again, by the items they share with the target, their hours, and habits if there are
-    not too many people. Elsewhere half of them by the items they share, in case this one does meet items again, and
-    half by how well their items go with the target's, among people who share none.
+    Where most people meet items again, by the items they share with the target, their hours, and habits, summed up, if
+    there are not too many people, and a quarter of them by habits alone. Elsewhere half of them by the items they
+    share, in case this one does meet items again, the others by how well their items go with the target's, among people
+    who share none, and by habits.
     """
-    people, kept = scene.people, how.kept
+    people = scene.people
     index = index_of(people, scene.company.popularity.size) if index is None else index
     postings, ceilings = (index.starts, index.owners, index.entries), index.ceilings
     hours = HOUR_WEIGHT if people.slots.size else 0.0
+    sharers, likely, habitual = how.shares
+
+    bins = np.diff(scene.company.bounds)
+    summed, alone = (None if each is None else np.repeat(each, bins) for each in (how.summed, how.alone))
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if how.repeats and how.habits:
-            found = best_people(people, targets, *postings, hours, HABIT_WEIGHT, kept)
-            return found[0], found[1]
-        sharers = kept if how.repeats else kept // 2
-        sharing = nearest_people(people, targets, *postings[:2], ceilings, hours, sharers)[:2]
-        if how.repeats:
-            return sharing
-        likely = likely_people(people, targets, scene.company, *postings, kept - kept // 2)
-        lists, scores = (np.concatenate(pair, axis=1) for pair in zip(sharing, likely, strict=True))
-        return lists, scores
+        if summed is None:
+            parts = [nearest_people(people, targets, *postings[:2], ceilings, hours, sharers)[:2]]
+        else:
+            weighed = targets._replace(habits=targets.habits * summed)
+            parts = [best_people(people, weighed, *postings, hours, sharers)]
+        if likely:
+            parts.append(likely_people(people, targets, scene.company, *postings, likely))
+        if alone is not None and alone.any():
+            parts.append(habitual_people(index.habits, targets.habits * alone, habitual))
+        return joined(parts)
 
     blocks = pieces(search, scene.targets, scene.targets.own, threads)
     return Candidates(np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks]))
 
 
-def merge_candidates(parts: Sequence[Candidates], how: Search) -> Candidates:
-    """The best over several blocks of people, whose numbers are everybody's; equal scores by number."""
-    middle = 0 if how.repeats else how.kept // 2
-    halves = [_merged(parts, begin, end) for begin, end in ((0, middle), (middle, how.kept))]
-    return Candidates(*(np.concatenate(pair, axis=1) for pair in zip(*halves, strict=True)))
+def joined(
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Lists side by side; whoever stands in an earlier list too is left out of the later one."""
+    people, scores = (np.concatenate(pair, axis=1) for pair in zip(*parts, strict=True))
+    drop_twins(people, scores)
+    return people, scores
 
 
-def _merged(parts: Sequence[Candidates], begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The best of the same columns of all parts, as many as there are columns."""
-    people = np.concatenate([part.people[:, begin:end] for part in parts], axis=1)
-    scores = np.concatenate([part.scores[:, begin:end] for part in parts], axis=1)
-    order = np.lexsort((people, -scores), axis=1)[:, : end - begin]
-    return np.take_along_axis(people, order, axis=1), np.take_along_axis(scores, order, axis=1)
+def habitual_people(
+    known: NDArray[np.int8], asked: NDArray[np.float64], kept: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The k people whose habits speak best for each target, among everybody, by a product of matrices in blocks.
+
+    Both sides are whole numbers small enough for every sum to be exact, so that no cut into blocks changes a result.
+    """
+    best = np.full((asked.shape[0], kept), NOBODY, np.int64)
+    scores = np.full((asked.shape[0], kept), -np.inf)
+    if not known.shape[1]:
+        return best, scores
+    units = _MOST / np.maximum(np.abs(asked).sum(axis=1, keepdims=True), 1e-12)
+    wanted = np.rint(asked * units).astype(np.float32)
+    found = np.full(best.shape, -np.inf, np.float32)
+    for begin in range(0, known.shape[0], _PEOPLE):
+        for low in range(0, wanted.shape[0], _ROWS):
+            rows = slice(low, low + _ROWS)
+            product = wanted[rows] @ known[begin : begin + _PEOPLE].T.astype(np.float32)
+            keep_highest(product, begin, best[rows], found[rows])
+    order = np.lexsort((best, -found), axis=1)
+    return np.take_along_axis(best, order, axis=1), np.take_along_axis(found, order, axis=1) / (units * _STEPS)
 
 
 def pieces(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from entropie.attack.profile.habits import (
     smoothed_hours,
     steps_back,
 )
+from entropie.attack.profile.occasional import Occasional
 from entropie.data.traces import Traces, in_blocks
 from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import Company
@@ -79,6 +80,13 @@ class Everybody:
     item_categories: NDArray[np.int64] | None
     categories: NDArray[np.float64]  # empty without categories
     level: Level = USUAL  # of the hours
+    occasional: Occasional = field(default_factory=Occasional)
+
+    @property
+    def habits(self) -> list[NDArray[np.float64]]:
+        """The shares of every kind of habit, in the order of the columns of profiles; empty where not looked at."""
+        timed = [self.hours, self.gaps] if self.timed else [np.zeros(0)] * 2
+        return [*timed, self.returns, self.days, *self.occasional.parts]
 
 
 def known_tally(train: Traces, timed: bool, level: Level = USUAL) -> Tally:
@@ -114,7 +122,7 @@ def merge_tallies(parts: Iterable[Tally]) -> Tally:
 
 
 def _added(one: Tally, other: Tally) -> Tally:
-    return Tally(*(getattr(one, field.name) + getattr(other, field.name) for field in fields(Tally)))
+    return Tally(*(getattr(one, part.name) + getattr(other, part.name) for part in fields(Tally)))
 
 
 def everybody_from(
@@ -153,8 +161,6 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
     lengths = np.diff(offsets)
     prints = np.concatenate([fingerprints(traces, everybody) for traces in (known, asked)])
     starts, holders, _ = feature_postings(offsets, items, known.domain_size, np.argsort(prints, kind="stable"))
-    timed = everybody.timed
-    habit_sizes = (HOURS[everybody.level] * timed, GAPS * timed, RETURNS, everybody.days.size)
     categories = everybody.item_categories
     return Company(
         offsets=offsets,
@@ -167,7 +173,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
         rarity=everybody.rarity_bins,
         categories=np.zeros(0, np.int64) if categories is None else categories,
         category_count=everybody.categories.size,
-        bounds=np.cumsum([0, *habit_sizes]).astype(np.int64),
+        bounds=np.cumsum([0, *(shares.size for shares in everybody.habits)]).astype(np.int64),
         visits=VISITS,
         shrink=SHRINK,
         mix=MIX,

@@ -41,8 +41,8 @@ DAY_EDGES = (*range(1, 16), *range(16, 32, 2), *range(32, 64, 4), 64)
 
 DAYS = len(DAY_EDGES)
 
-_DAY_SECONDS = 86_400
-_WEEK_SECONDS = 7 * _DAY_SECONDS
+DAY_SECONDS = 86_400
+WEEK_SECONDS = 7 * DAY_SECONDS
 _NEARBY_HOURS = ((-2, 1 / 9), (-1, 2 / 9), (0, 3 / 9), (1, 2 / 9), (2, 1 / 9))
 
 
@@ -106,9 +106,9 @@ def events_after(traces: Traces) -> NDArray[np.float64]:
 def _gaps(traces: Traces, times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Bins of the time since the event before; where only the hour of the week is known, of that within a week."""
     passed = np.diff(times, prepend=times[:1])
-    passed = np.where(passed < 0, passed % _WEEK_SECONDS, passed)
+    passed = np.where(passed < 0, passed % WEEK_SECONDS, passed)
     bins = np.minimum(np.log2(1.0 + passed / 3600.0).astype(np.int64), GAPS - 1)
-    bins[_firsts(traces)] = -1
+    bins[firsts(traces)] = -1
     return np.asarray(bins, np.int64)
 
 
@@ -117,7 +117,7 @@ def steps_back(traces: Traces) -> int:
     if traces.times is None or traces.events == 0:
         return 0
     back = np.diff(traces.times, prepend=traces.times[:1]) < 0
-    back[_firsts(traces)] = False
+    back[firsts(traces)] = False
     return int(back.sum())
 
 
@@ -126,18 +126,18 @@ def _days(traces: Traces, times: NDArray[np.int64]) -> NDArray[np.int64]:
     bins = np.full(traces.events, -1, np.int64)
     if traces.events == 0:
         return bins
-    day = times // _DAY_SECONDS
+    day = times // DAY_SECONDS
     begins = np.diff(day, prepend=day[:1]) != 0
-    begins[_firsts(traces)] = True
+    begins[firsts(traces)] = True
     starts = np.flatnonzero(begins)
     events = np.diff(starts, append=traces.events)
     bins[starts] = np.searchsorted(DAY_EDGES, events, side="right") - 1
     lasts = traces.offsets[1:][np.diff(traces.offsets) > 0] - 1
-    bins[_firsts(traces)] = -1
+    bins[firsts(traces)] = -1
     bins[starts[np.cumsum(begins)[lasts] - 1]] = -1
     return bins
 
 
-def _firsts(traces: Traces) -> NDArray[np.int64]:
+def firsts(traces: Traces) -> NDArray[np.int64]:
     """The first event of every trace that has any."""
     return traces.offsets[:-1][np.diff(traces.offsets) > 0]

@@ -1,7 +1,7 @@
 """How finely hours tell people apart: of the week, of the day with weekends apart, of the day, or not at all.
 
 Chosen on the training cut in two, as everything is that is learned: the level whose hours of the earlier part foretell
-those of the later part best.
+those of the later part best; where they foretell nothing of most people, but surely of some, the finest that does.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.profile.habits import HOURS, USUAL, Level, hour_bins, smoothed_hours
+from entropie.attack.profile.occasional import gains_of, surely_above, tells_some
 from entropie.attack.profile.people import HABIT_PRIOR, binned, surprise
 from entropie.data.traces import Traces
 
@@ -41,20 +42,25 @@ def level_of(earlier: Traces, later: Traces) -> Level:
     found = {level: gains(earlier, later, level) for level in levels if level != "none"}
     best = max(found, key=lambda level: float(found[level].mean()))
     told = found[best]
-    sure = told.size > 1 and told.mean() > SURELY * told.std(ddof=1) / np.sqrt(told.size)
-    return best if sure else "none"
+    if told.size > 1 and surely_above(told, SURELY):
+        return best
+    return next((level for level in found if tells_some(gains_of(*_hours(earlier, later, level)))), "none")
 
 
-def gains(earlier: Traces, later: Traces, level: Level) -> NDArray[np.float64]:
-    """Mean of ln P_i(h)/p(h) over the later events of each person who has both."""
+def _hours(earlier: Traces, later: Traces, level: Level) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """ln P_i(h)/p(h) of the earlier hours, and how often the later part has each."""
     assert earlier.times is not None
     assert later.times is not None
     first, second = (hour_bins((times // 3600 + 72) % 168, level) for times in (earlier.times, later.times))
     counts = smoothed_hours(binned(earlier, first, np.ones(first.size), HOURS[level]))
     everybody = counts.sum(axis=0) + _SEEN
     table = surprise(counts, everybody / everybody.sum(), HABIT_PRIOR)
+    return table, binned(later, second, np.ones(second.size), HOURS[level])
+
+
+def gains(earlier: Traces, later: Traces, level: Level) -> NDArray[np.float64]:
+    """Mean of ln P_i(h)/p(h) over the later events of each person who has both."""
+    table, asked = _hours(earlier, later, level)
     lengths = np.diff(later.offsets)
-    person = np.repeat(np.arange(later.users), lengths)
-    sums = np.bincount(person, table[person, second], later.users)
     there = (lengths > 0) & (np.diff(earlier.offsets) > 0)
-    return np.asarray(sums[there] / lengths[there], np.float64)
+    return np.asarray((table * asked).sum(axis=1)[there] / lengths[there], np.float64)

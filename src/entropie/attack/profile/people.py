@@ -104,7 +104,7 @@ def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
         slot_penalty=np.log1p(rows.sums / ITEM_HOUR_PRIOR),
         sizes=rows.totals(damped),
         penalty=model.penalty,
-        habits=_habit_tables(train, bins, past, everybody),
+        habits=np.concatenate((_habit_tables(train, bins, past, everybody), everybody.occasional.known(train)), axis=1),
         rarity=surprise(binned(train, rarities, past, RARITIES), everybody.rarities, HABIT_PRIOR),
         category_offsets=categories.offsets,
         categories=categories.codes,
@@ -137,7 +137,9 @@ def targets_of(target: Traces, everybody: Everybody, first: int) -> Targets:
         slots.sums,
         sizes,
         rows.totals(presence),
-        _asked_habits(target, bins, each, sizes, everybody),
+        np.concatenate(
+            (_asked_habits(target, bins, each, sizes, everybody), everybody.occasional.asked(target)), axis=1
+        ),
         first + np.arange(target.users, dtype=np.int64),
     )
 

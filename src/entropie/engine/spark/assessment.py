@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from entropie.attack.attacker import AttackerRow
 from entropie.attack.scoring import needs_atoms
 from entropie.data.filter import no_history
 from entropie.data.split import nobody_to_attack
-from entropie.engine.spark.attackers import attacker_rows, fits_a_task
+from entropie.engine.spark.attackers import attacker_rows, fits_a_task, reads_files, rows_from_files
 from entropie.engine.spark.boxes import gathered
 from entropie.engine.spark.encoding import Ingested, ingest
 from entropie.engine.spark.exchange import exchange_boxes
@@ -44,17 +44,18 @@ def assess_on_spark(request: Request) -> Findings:
     """
     begun = clock.perf_counter()
     require()
-    run = request.run
+    run, files = request.run, reads_files(request)
     with _session(request) as session, failures(session):
         with watched(session, run.progress, "reading"):
-            people = ingest(session, request)
+            people = ingest(session, replace(request, source=replace(request.source, category=None)))
         try:
             if not people.counted.people:
                 one_each = people.events <= people.users
                 raise no_history(1) if one_each else nobody_to_attack(people.users)
             fits = fits_a_task(people, request)
             with shuffling(session, people.partitions):
-                return _assessed(SparkEngine(session, people, replace(request, split=people.rule)), begun, fits)
+                engine = SparkEngine(session, people, replace(request, split=people.rule))
+                return _assessed(engine, begun, (_from_files if files else _rows) if fits else None)
         finally:
             people.release()
 
@@ -127,19 +128,29 @@ class _Blocks:
         return attack_blocks(self.boxes, Job(plan, rule, tuple(specs), known, run.seed, run.replicates), run.progress)
 
 
-def _rows(engine: SparkEngine) -> tuple[AttackerRow, ...]:
-    """The attackers by what they know; who has few events is read once more, where there is anybody."""
+Runners = Callable[[SparkEngine], tuple[tuple[AttackerRow, ...], dict[str, Any]]]
+
+
+def _from_files(engine: SparkEngine) -> tuple[tuple[AttackerRow, ...], dict[str, Any]]:
+    """The attackers who need categories or another file, and the account with both."""
+    return rows_from_files(engine.spark, engine.request)
+
+
+def _rows(engine: SparkEngine) -> tuple[tuple[AttackerRow, ...], dict[str, Any]]:
+    """The attackers by what they know, and the account of what was read; who has few events is read once more, where
+    there is anybody.
+    """
     people, request = engine.people, engine.request
     if not people.facts["dropped_users"]:
-        return attacker_rows(people, people, request)
+        return attacker_rows(people, people, request), people.facts
     everybody = ingest(engine.spark, replace(request, people=People(0), verdict=Limits()))
     try:
-        return attacker_rows(people, everybody, request)
+        return attacker_rows(people, everybody, request), people.facts
     finally:
         everybody.release()
 
 
-def _assessed(engine: SparkEngine, begun: float, with_attackers: bool) -> Findings:
+def _assessed(engine: SparkEngine, begun: float, attackers: Runners | None) -> Findings:
     request, spark, people, ranges = engine.request, engine.spark, engine.people, engine.people.partitions
     facts, run = people.counted, request.run
     outcome = engine.execute(engine.plan())
@@ -148,9 +159,9 @@ def _assessed(engine: SparkEngine, begun: float, with_attackers: bool) -> Findin
         by_chance, _ = identifying(dealt_pairs(spark, facts, popularity, run.seed, ranges), facts, ranges)
         names = people.names([shown.code for shown in found.shown])
     with watched(spark, run.progress, "attacking: known events, earlier behaviour"):
-        rows = _rows(engine) if with_attackers else ()
+        rows, account = ((), people.facts) if attackers is None else attackers(engine)
     attacked = AttackedPeople(
-        input=people.facts,
+        input=account,
         dropped_users=facts.dropped,
         users=facts.people,
         items=int(popularity[1].sum()),

@@ -3,30 +3,39 @@
     people assessed, everybody released --addressed--> one partition per runner --runner--> rows
 
 A runner draws, orders and matches people against all others, so that its task needs room for all of them; where
-`--memory` says that there is none, this is said before anything is attacked. Matchers are attacked block by block (see
-`grid`) and need no such room.
+`--memory` says that there is none, this is said before anything is attacked. With categories or another file about the
+same people, one task reads the files as one machine does and runs all of them. Matchers are attacked block by block
+(see `grid`) and need no such room.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropie.attack.attacker import AttackerRow, Release
+from entropie.attack.attackers import attacker_rows as all_rows
 from entropie.attack.attackers import runners
+from entropie.data.prepare import prepare
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
 from entropie.engine.spark.blocks import joined
 from entropie.engine.spark.boxes import Box, gathered, in_order, mapped, opened, received
 from entropie.engine.spark.encoding import Ingested
-from entropie.errors import InvalidInput, option
+from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.findings import release_of
 from entropie.plan.costs import attacker_bytes
 from entropie.plan.grid import TASK_MEMORY
 from entropie.request import MATCHERS_ALONE, Request, Run, Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _ASSESSED, _RELEASED = range(2)
 
@@ -48,12 +57,37 @@ def fits_a_task(people: Ingested, request: Request) -> bool:
     memory = TASK_MEMORY if request.run.memory is None else request.run.memory
     if needed <= memory:
         return True
-    if request.attackers.scope == MATCHERS_ALONE:
+    if request.attackers.scope == MATCHERS_ALONE and not reads_files(request):
         return False
     raise InvalidInput(
         f"Attackers who hold known events or all traces need {needed / 1e9:.1f} GB in one task, which may fill "
         f"{memory / 1e9:.1f} GB; raise {option('memory')}, or leave them out with {option('scope')} profile."
     )
+
+
+def reads_files(request: Request) -> bool:
+    """Whether attackers need what tables of events alone do not tell; refused where workers have no files to read."""
+    asked = {"category": request.source.category, "known": request.attackers.known}
+    named = [name for name, value in asked.items() if value is not None]
+    events = request.source.events
+    if named and (not isinstance(events, str | os.PathLike) or "://" in os.fspath(events)):
+        rule = "left out on a cluster, or given with events in files that the workers see at the same path"
+        raise InvalidParameter.of(named[0], rule, type(events).__name__)
+    return bool(named)
+
+
+def rows_from_files(session: SparkSession, request: Request) -> tuple[tuple[AttackerRow, ...], dict[str, Any]]:
+    """The rows of every runner and the account of what was read, from one task that reads as one machine does."""
+    alone = replace(request, run=Run(seed=request.run.seed, threads=1))
+    ((rows, facts),) = (box.arrays for box in received(mapped(session.range(0, 1, 1, 1), _read, request=alone)))
+    return rows, facts
+
+
+def _read(batches: Iterable[pa.RecordBatch], *, request: Request) -> Iterator[Box]:
+    for _ in batches:
+        prepared = prepare(request)
+        rows = tuple(replace(row, naming=None) for row in all_rows(release_of(prepared), request))
+        yield Box(0, 0, 0, (rows, prepared.input_facts))
 
 
 def attacker_rows(people: Ingested, everybody: Ingested, request: Request) -> tuple[AttackerRow, ...]:
