@@ -112,7 +112,9 @@ def test_no_store_of_hashed_reports_tells_more(n: int, t: int, linked: bool) -> 
 
 
 @steady(50)
-@given(st.integers(1, 10**9), st.integers(2, 1000), st.floats(0, 1), st.floats(0, 1), st.integers(1, 20), st.booleans())
+@given(
+    st.integers(1, 10**9), st.integers(2, 1000), st.floats(0, 1), st.floats(0, 1), st.integers(1, 20), st.booleans()
+)
 def test_less_truth_never_tells_more(n: int, k: int, one: float, other: float, t: int, linked: bool) -> None:
     """Noise can be added to reports after they leaked."""
     crowd, low, high = Crowd(n, t, linked=linked), *sorted((one, other))

@@ -16,6 +16,7 @@ from entropie.document.ledger import SpentAlone
 from entropie.errors import InvalidParameter
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.theory import checks, everybody
+from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, Guarantee, error_of, raised
 
 

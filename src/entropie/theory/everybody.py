@@ -109,7 +109,9 @@ def single_entries(
     shares = [(sent * some / entries, sent) for sent, some in numbers.items()]
     entropy = math.log2(entries) - math.fsum(share * math.log2(sent) for share, sent in shares)
     own = math.fsum(share * log_factorial_gap(sent) for share, sent in shares)
-    bits = min(entropy, math.log2(min(people, domain_size)), alone_bits + (log_factorial_gap(entries) - own) / LN2)
+    bits = min(
+        entropy, math.log2(min(people, domain_size)), alone_bits + (log_factorial_gap(entries) - own) / LN2
+    )
     sent = (Sent(theta, domain_size),)
     one, several = (
         success_of(Crowd(people, list_size=guesses, prior_max=prior), sent, entries) for guesses in (1, list_size)
