@@ -187,7 +187,7 @@ def _duckdb(path: str, query: str) -> _Opened:
     import duckdb
 
     _check_file(path, b"DUCK", 8)
-    settings = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
         "temp_directory": "",  # or it would put rows into files beside the database, open to others

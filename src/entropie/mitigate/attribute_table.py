@@ -207,9 +207,9 @@ def _read(
         batches.append(checked_texts(_unfolded(batch), rejects))
         size += batches[-1].nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
         rejects.budget.keep("columns", size)
-    kinds = map(opened.type_of, wanted)
-    kinds = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds)
-    table = pa.Table.from_batches(batches, pa.schema(list(zip(wanted, kinds, strict=True))))
+    kinds = [(column, opened.type_of(column)) for column in wanted]
+    plain = [(column, kind.value_type if pa.types.is_dictionary(kind) else kind) for column, kind in kinds]
+    table = pa.Table.from_batches(batches, pa.schema(plain))
     rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
     if lost > _DROPPED_SHARE * (lost + table.num_rows):
