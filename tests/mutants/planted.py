@@ -336,7 +336,9 @@ _COLLECTOR_AND_RELEASE = (
     _in("mechanisms", "design", "if family.fits(goal.max_report_bits):", "if True:", "test_mechanisms_design.py"),
     _in("collector", "alerts", "(old is not None and not reading.inside)", "old is not None", "test_alerts.py"),
     _in("collector", "document", "and value < float(limit):", "and value > 1.0:", "test_collector_document.py"),
-    _in("collector", "merge", "if len(set(origins)) < len(origins):", "if not origins:", "test_stores.py"),
+    _in(
+        "collector", "merge", "if len(set(origins)) < len(origins):", "if not origins:", "tests/cli/test_cli_collect.py"
+    ),
     _in("collector", "sqlite_store", "SET value = value + 1 WHERE", "SET value = value WHERE", "test_stores.py"),
     _in("release", "judging", "searched=self.searched)", "searched=1)", "test_release_sweep.py"),
     _in(
