@@ -16,9 +16,12 @@ import pytest
 
 import entropie
 from entropie.cli.main import run
+from entropie.data.databases import DatabaseTable
 from entropie.data.events import Events, read_events
+from entropie.data.rejects import Rejects
 from entropie.errors import InvalidInput, InvalidParameter, without_password
-from entropie.request import Request
+from entropie.progress import silent
+from entropie.request import Request, Source
 
 ROWS = [(n % 17, f"i{n * n % 23}", 1_600_000_000 + 60 * n) for n in range(4000)]
 SECRET = "hunter2%40x"
@@ -93,6 +96,19 @@ def test_sqlite(sqlite: str) -> None:
 def test_duckdb(duck: str) -> None:
     same(read(source=duck, table="main.events"), expected())
     same(read(source=duck, query="from events"), expected())
+
+
+def test_duckdb_puts_no_rows_into_files(duck: str) -> None:
+    """What does not fit into memory it would put beside the database, for others to read."""
+    asked = "select current_setting('temp_directory') as folder, current_setting('memory_limit') as most"
+    table = DatabaseTable(Source(source=duck, query=asked))
+    (batch,) = table.select(["folder", "most"], Rejects("x"), silent)
+    with duckdb.connect(duck.removeprefix("duckdb:"), read_only=True) as base:
+        (usual,) = base.execute(asked).fetchall()
+    found = batch.to_pylist()[0]
+    assert usual[0].endswith(".tmp")
+    assert found["folder"] == ""
+    assert found["most"] != usual[1]
 
 
 def test_postgresql(postgresql: str) -> None:

@@ -12,10 +12,12 @@ file that `--replay` and, moved to tests/fuzz/corpus, the tests run again. Exit 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -65,7 +67,10 @@ def main() -> int:
         limit = options.cases if options.cases or options.seconds else CASES
         numbers = itertools.count() if limit is None else range(limit)
         todo = ((target, number) for number in numbers for target in targets)
-        tallies = _run(todo, folder, options)
+        tallies: dict[str, Tally] = {}
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with contextlib.suppress(KeyboardInterrupt):  # what was done by then is told
+            _run(todo, folder, options, tallies)
     print(
         "| target | cases | in a process of their own | exit codes | failed | CPU seconds |\n|---|---|---|---|---|---|"
     )
@@ -166,9 +171,8 @@ def _make_stores(folder: Path) -> None:
         held.end()
 
 
-def _run(todo: Iterator[tuple[str, int]], folder: Path, options: argparse.Namespace) -> dict[str, Tally]:
-    """Deal cases to workers until there are none or the time is over."""
-    tallies: dict[str, Tally] = {}
+def _run(todo: Iterator[tuple[str, int]], folder: Path, options: argparse.Namespace, tallies: dict[str, Tally]) -> None:
+    """Deal cases to workers until there are none or the time is over; count what becomes of them."""
     workers = [_Worker(folder / f"worker{number}") for number in range(options.at_once)]
     seed, seconds = options.seed, options.seconds
     begun = shown = time.monotonic()
@@ -182,7 +186,7 @@ def _run(todo: Iterator[tuple[str, int]], folder: Path, options: argparse.Namesp
                 idle[-1].begin(*following, seed)
                 busy.append(idle.pop())
             if not busy:
-                return tallies
+                return
             for worker in _ready(busy):
                 busy.remove(worker)
                 idle.append(worker)

@@ -204,5 +204,7 @@ def _row(label: str, real: Any, made: Any, share: bool) -> list[str]:
             return words.percent(value)
         return words.count(value) if isinstance(value, int) else f"{value:.1f}"
 
+    if real == 0:
+        return [label, shown(real), shown(made), "none" if made == 0 else "more"]
     change = round(100.0 * (made / real - 1.0), 1) + 0.0  # never -0.0
     return [label, shown(real), shown(made), f"{change:+.1f}\N{NO-BREAK SPACE}%"]

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
+from entropie.data.budget import Budget
 from entropie.data.rejects import Rejects
 from entropie.data.tables import ArrowTable
 from entropie.errors import InvalidInput, InvalidParameter, option, shown
@@ -186,9 +187,13 @@ def _duckdb(path: str, query: str) -> _Opened:
     import duckdb
 
     _check_file(path, b"DUCK", 8)
-    connection = duckdb.connect(
-        path, read_only=True, config={"autoinstall_known_extensions": "false", "python_enable_replacements": "false"}
-    )
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "temp_directory": "",  # or it would put rows into files beside the database, open to others
+        "memory_limit": f"{Budget(path).limit}B",
+    }
+    connection = duckdb.connect(path, read_only=True, config=settings)
     try:
         kinds = [statement.type for statement in connection.extract_statements(query)]
         if kinds != [duckdb.StatementType.SELECT]:  # COPY, EXPORT and PRAGMA write files, whatever the mode
@@ -234,6 +239,8 @@ def _said(problem: Exception) -> str:
     elif "ailed to connect" in text:
         found = re.search(r'database "[^"]*" does not exist', text)
         return _STATES["3D000"] if found else "the database cannot be reached; check host, port and whether it runs"
+    elif "Out of Memory" in text:
+        meant = "it takes more memory than it may; select less, or sort less of it"
     elif _READ_ONLY.search(text):
         meant = "the query would change the database; give one that selects rows"
     else:
