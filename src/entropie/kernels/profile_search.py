@@ -137,7 +137,7 @@ def nearest_people(
         chosen = np.concatenate((some, others))
         standing = np.concatenate((standing, _scores(people, targets, row, others, hours)))
         visited += looked
-        by_number = np.argsort(chosen)
+        by_number = np.argsort(chosen, kind="mergesort")
         _keep_best(chosen[by_number], standing[by_number], best[row], scores[row])
     return best, scores, visited
 
@@ -206,11 +206,11 @@ def _highest(sums: Floats, reached: Ints, kept: int) -> Ints:
             aside[count], values[count] = person, sums[person]
             count += 1
             if count == aside.shape[0]:
-                order = np.argsort(-values)[:kept]
+                order = np.argsort(-values, kind="mergesort")[:kept]
                 aside[:kept], values[:kept] = aside[order], values[order]
                 level = values[kept - 1]
                 count = kept
-    return aside[np.argsort(-values[:count])[:kept]]
+    return aside[np.argsort(-values[:count], kind="mergesort")[:kept]]
 
 
 @inner
