@@ -3,6 +3,7 @@
     scripts/bench crowd                       1/16 of 1.37 million people, 20,000 of them attacked
     scripts/bench crowd --parts 16 8 4 2 1    the whole table, hours on a busy machine
     scripts/bench crowd --all                 everybody attacked, by markov and by the profile attacker
+    scripts/bench crowd --stages --parts 16 4 1   where the profile attacker's time goes, and what everybody would take
 
 Whole traces, first half against second half. CPU seconds are of all threads of a process that does nothing else; on two
 idle cores the time is a little more than half of it. Memory is the most that the process held, with the traces.
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,9 @@ from entropie.attack.matchers import MATCHERS
 from entropie.attack.measured import Models
 from entropie.attack.points import RESOLUTIONS, PointIndex, drawn_points, queries_of
 from entropie.attack.profile import profile_attack
+from entropie.attack.profile.attack import KEPT_OF_MANY, everybody_of, learn
+from entropie.attack.profile.candidates import Candidates, best_candidates, index_of, scene_of, search_among
+from entropie.attack.profile.evidence import weighed
 from entropie.data.filter import lowest, user_hashes
 from entropie.data.simulation import find_world, simulate_traces
 from entropie.data.split import Split, split_traces
@@ -39,6 +44,11 @@ def spent() -> float:
     """CPU seconds of this process so far."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+
+
+def peak() -> float:
+    """The most that this process held, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 def points(traces: Traces, rows: np.ndarray) -> str:
@@ -77,6 +87,53 @@ def jobs(traces: Traces, targets: int | None) -> Iterator[tuple[str, Callable[[]
     yield "profile, crowd, joint", lambda: by_profile(split)
 
 
+def stages(part: int, targets: int) -> dict[str, Any]:
+    """CPU seconds of what the profile attacker does once, and for each target with the lists of many targets.
+
+    Targets are drawn and so lie apart; where everybody is attacked those who go to the same places stand together.
+    """
+    traces = simulate_traces("foursquare", find_world("foursquare").users // part)
+    split = split_traces(traces, SplitRule("halves"))
+    rows = np.sort(lowest(user_hashes(range(traces.users)), targets))
+    train, target, taken = split.train, split.target, [spent()]
+
+    def lap() -> float:
+        taken.append(spent())
+        return taken[-1] - taken[-2]
+
+    lesson = learn(train)
+    learning = lap()
+    everybody = everybody_of(train, target, None, lesson.level, lesson.habits)
+    how = replace(search_among(train.users, KEPT_OF_MANY, lesson.repeats), alone=None)
+    scene = scene_of(train, target, everybody, rows[:1])
+    index = index_of(scene.people, train.domain_size)
+    profiles = lap()
+    scene = scene.asking(target, rows, everybody)
+    describing = lap()
+    lists = best_candidates(scene, how, 1, index).people
+    searching = lap()
+    found = Candidates(lists, weighed(scene, lists, lesson.fusion.weights, 1, lesson.missing))
+    weighing = lap()
+    lesson.crowd(found, train.users)
+    lesson.joint(found, train.users)
+    matching = lap()
+    once, each = learning + profiles, (describing, searching, weighing, matching)
+    row = {"people": traces.users, "learn": learning, "profiles": profiles, "each": [one / targets for one in each]}
+    return {**row, "all": once + traces.users * sum(each) / targets, "gigabytes": peak()}
+
+
+def stages_table(parts: list[int], targets: int) -> None:
+    """Print the stages of each size, each in a process of its own."""
+    print("| people | learn | profiles, index | describe | search | weigh | crowd, joint | everybody | memory |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for part in parts:
+        command = [sys.executable, __file__, "--stages", "--measure", str(part), "--targets", str(targets)]
+        row: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        each = " | ".join(f"{1e3 * one:.2f} ms" for one in row["each"])
+        cells = f"{row['people']:,} | {row['learn']:.0f} s | {row['profiles']:.0f} s | {each}"
+        print(f"| {cells} | {row['all']:,.0f} s | {row['gigabytes']:.1f} GB |", flush=True)
+
+
 def measured(part: int, targets: int | None, only: list[str]) -> Iterator[dict[str, Any]]:
     """Measure one size in this process, attacker by attacker."""
     traces = simulate_traces("foursquare", find_world("foursquare").users // part)
@@ -85,8 +142,7 @@ def measured(part: int, targets: int | None, only: list[str]) -> Iterator[dict[s
             continue
         begun, clock = spent(), time.perf_counter()
         found = job()
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        row = {"attacker": name, "cpu": spent() - begun, "seconds": time.perf_counter() - clock, "gigabytes": memory}
+        row = {"attacker": name, "cpu": spent() - begun, "seconds": time.perf_counter() - clock, "gigabytes": peak()}
         yield {**row, "people": traces.users, "events": traces.events, "found": found}
 
 
@@ -114,11 +170,17 @@ def main() -> None:
     parser.add_argument("--parts", type=int, nargs="+", default=[16], metavar="N", help="1/N of the people")
     parser.add_argument("--targets", type=int, default=USUAL_TARGETS, metavar="N", help="people attacked")
     parser.add_argument("--all", action="store_true", help="attack everybody, by fewer attackers")
+    parser.add_argument("--stages", action="store_true", help="the profile attacker, stage by stage")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these attackers alone")
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     targets = None if given.all or not given.targets else given.targets
-    if given.measure is not None:
+    if given.stages and given.measure is None:
+        stages_table(given.parts, given.targets)
+    elif given.stages:
+        stages(512, 100)  # compiles
+        print(json.dumps(stages(given.measure, given.targets)))
+    elif given.measure is not None:
         list(measured(512, None if targets is None else 100, given.only))  # compiles
         for row in measured(given.measure, targets, given.only):
             print(json.dumps(row), flush=True)

@@ -144,7 +144,7 @@ def scale(share: int, path: str) -> dict[str, Any]:
         "ingest_and_models_seconds": ingest_seconds + model_seconds,
         "single_seconds": single_seconds + measure_seconds,
         "single_error": measured.identification_error.value if measured.identification_error else None,
-        "single_bits": measured.pse.value_bits,
+        "single_bits": measured.pse_bits.value,
         "pie_bits": single[1],
         "five_seconds": attack_seconds,
         "five_error": 1.0 - float(outcome.credit.mean()),

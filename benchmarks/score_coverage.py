@@ -96,7 +96,7 @@ def held(
     """Whether each interval holds its truth; last, whether the bits were one-sided."""
     bits = divergence(law, rng, comparisons=comparisons, replicates=200)
     rate = equal_error_rate(law, rng, comparisons=comparisons, replicates=200)
-    hits = [bits.low_bits <= known.bits and (bits.at_least or known.bits <= bits.high_bits)]
+    hits = [bits.low <= known.bits and (bits.at_least or known.bits <= bits.high)]
     hits.append(rate.low <= known.equal_error <= rate.high)
     for truth, found in zip(known.rejected, frr_at_far(det_curve(law), RATES), strict=True):
         hits.append(found.low is None or found.high is None or found.low <= truth <= found.high)

@@ -23,9 +23,11 @@ DOORS = {
     "assessment.assess",
     "assessment.assess_spark",
     "mechanisms.calibrate.calibrate",
+    "mitigate.attributes.attributes",
     "mitigate.protect.protect",
     "release.generalise.generalise",
     "release.sweep.sweep",
+    "table.attributes",
 }
 """Public functions that take options one by one, by their names."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entropie._version import __version__
 
 if TYPE_CHECKING:
-    from entropie.assessment import Assessment, assess, compare, report
+    from entropie.assessment import Assessment, assess
     from entropie.attack.audit import Audit, audit
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
+    from entropie.follow_up import compare, report
     from entropie.measures.scoreset import ScoreSetMeasures
     from entropie.measures.scoreset import score_measures as scores
     from entropie.mechanisms.calibrate import Calibration, calibrate, design
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from entropie.mechanisms.subset_selection import SubsetSelection
     from entropie.mechanisms.unary_encoding import UnaryEncoding
     from entropie.mitigate.attribute_risk import AttributeRisk
-    from entropie.mitigate.attributes import attributes
     from entropie.mitigate.mitigation import Mitigation
     from entropie.mitigate.protect import protect
     from entropie.mitigate.protection import Protection
@@ -47,12 +47,13 @@ if TYPE_CHECKING:
     from entropie.release.table_file import TableManifest
     from entropie.release.table_plan import Generalisation
     from entropie.suite.check import check
+    from entropie.table import TableAssessment, attributes
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
     from entropie.theory.weights import LossWeights
 
 _NAMES = {
-    "assessment": "Assessment assess compare report",
+    "assessment": "Assessment assess",
     "attack.audit": "Audit audit",
     "attack.store": "StoreAttack attack_store",
     "collector.client": "Client NotSent Policy Refused",
@@ -60,6 +61,7 @@ _NAMES = {
     "errors": "EntropieError InvalidInput InvalidParameter OutputFailed ParametersMismatch Unreachable",
     "estimation.counts": "Counts",
     "estimation.estimates": "Estimates accuracy",
+    "follow_up": "compare report",
     "measures.scoreset": "ScoreSetMeasures scores:score_measures",
     "mechanisms.calibrate": "Calibration calibrate design",
     "mechanisms.choice": "RandomChoice",
@@ -76,7 +78,6 @@ _NAMES = {
     "mechanisms.subset_selection": "SubsetSelection",
     "mechanisms.unary_encoding": "UnaryEncoding",
     "mitigate.attribute_risk": "AttributeRisk",
-    "mitigate.attributes": "attributes",
     "mitigate.mitigation": "Mitigation",
     "mitigate.protect": "protect",
     "mitigate.protection": "Protection",
@@ -87,6 +88,7 @@ _NAMES = {
     "release.table_file": "TableManifest",
     "release.table_plan": "Generalisation",
     "suite.check": "check",
+    "table": "TableAssessment attributes",
     "theory.crowd": "Crowd",
     "theory.guarantee": "Guarantee",
     "theory.weights": "LossWeights",
@@ -96,11 +98,11 @@ _HOMES = {name.partition(":")[0]: (home, name) for home, names in _NAMES.items()
 
 __all__ = [
     "Assessment", "AttributeRisk", "Audit", "Budget", "Calibration", "Check", "Client", "Counts", "Crowd",
-    "EntropieError", "Erasure", "Estimates", "Generalisation", "Goal", "Guarantee", "HadamardResponse",
-    "HashFamily", "HashedReport", "HashedReports", "Identity", "InvalidInput", "InvalidParameter", "Ledger",
-    "LedgerGuarantee", "LocalHashing", "LossWeights", "Manifest", "Mitigation", "NoiseResponse", "NotSent",
-    "OutputFailed", "ParametersMismatch", "Policy", "Protection", "RandomChoice", "RandomizedResponse", "Refused",
-    "ScoreSetMeasures", "StoreAttack", "SubsetSelection", "Sweep", "TableManifest", "UnaryEncoding", "Unreachable",
+    "EntropieError", "Erasure", "Estimates", "Generalisation", "Goal", "Guarantee", "HadamardResponse", "HashFamily",
+    "HashedReport", "HashedReports", "Identity", "InvalidInput", "InvalidParameter", "Ledger", "LedgerGuarantee",
+    "LocalHashing", "LossWeights", "Manifest", "Mitigation", "NoiseResponse", "NotSent", "OutputFailed",
+    "ParametersMismatch", "Policy", "Protection", "RandomChoice", "RandomizedResponse", "Refused", "ScoreSetMeasures",
+    "StoreAttack", "SubsetSelection", "Sweep", "TableAssessment", "TableManifest", "UnaryEncoding", "Unreachable",
     "__version__", "accuracy", "apply", "assess", "attack_store", "attributes", "audit", "calibrate", "check",
     "compare", "design", "from_document", "generalise", "parameters_id", "protect", "report", "scores", "sweep",
     "to_document",

@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime
 import os
 import time as clock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from entropie import document as documents
-from entropie.atomic import claimed, write_together
+from entropie.atomic import claimed
 from entropie.data.prepare import Prepared, prepare
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
@@ -24,9 +24,6 @@ from entropie.gate.judge import Gate, exit_code
 from entropie.plan.expected import foretell
 from entropie.progress import Progress, silent
 from entropie.request import POINTS, REPLICATES, People, Request
-
-if TYPE_CHECKING:
-    from entropie.gate.comparison import Comparison
 
 FILES = (documents.FILE, "report.html")
 
@@ -67,18 +64,9 @@ class Assessment(Findings):
 
     def write_into(self, folder: Path, *, report: bool = True) -> tuple[Path, ...]:
         """Write both files into a folder that this run has claimed; the first also where the second cannot be made."""
-        page, problem = None, None
-        if report:
-            from entropie.page import render
+        from entropie.page import write_both
 
-            try:
-                page = render(self.document)
-            except Exception as found:
-                problem = found
-        files = write_together(folder, dict(zip(FILES, (documents.text_of(self.document), page), strict=True)))
-        if problem is not None:
-            raise problem
-        return files
+        return write_both(folder, FILES, documents.text_of(self.document), self.document if report else None)
 
     def _lines(self) -> Iterator[str]:
         if self.verdict is not None:
@@ -185,35 +173,6 @@ def assess(
     if result.problem is not None:
         raise result.problem
     return result
-
-
-AnyAssessment = Assessment | Mapping[str, Any] | str | os.PathLike[str]
-"""An assessment as it is at hand: the result, its document, or the file or folder it was written to."""
-
-
-@interruptible
-def compare(old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float = 0.0) -> Comparison:
-    """Say whether the risk rose from one assessment to another, by more than a tolerance (a share of people)."""
-    from entropie.gate.comparison import compare as compared
-
-    return compared(_document(old), _document(new), tolerance_error)
-
-
-@interruptible
-def report(assessment: AnyAssessment, path: str | os.PathLike[str] = "report.html") -> Path:
-    """Write the report of an assessment: one HTML page without script. Returns where it is."""
-    from entropie.page import write_report
-
-    write_report(_document(assessment), path)
-    return Path(path)
-
-
-def _document(assessment: AnyAssessment) -> dict[str, Any]:
-    from entropie.document import read
-
-    if isinstance(assessment, Assessment):
-        return assessment.document
-    return dict(assessment) if isinstance(assessment, Mapping) else read(assessment)
 
 
 def assessed(request: Request) -> Assessment:

@@ -25,7 +25,9 @@ from entropie.data.filter import keep_used_items
 from entropie.data.prepare import Prepared
 from entropie.data.split import cut_date, knows
 from entropie.document import SCHEMA
+from entropie.document.assessment import Convergence as ConvergenceDocument
 from entropie.document.assessment import Projection
+from entropie.document.base import plain
 from entropie.document.measured import MostExposed, ShareInterval
 from entropie.engine.local import LocalEngine
 from entropie.measures.convergence import Convergence
@@ -130,7 +132,7 @@ class Findings:
                 "chosen_among": len(judged(self.attackers)),
                 "null_identification_error": self.null_error,
             },
-            "convergence": None if self.convergence is None else _convergence_json(self.convergence),
+            "convergence": None if self.convergence is None else plain(self.convergence, ConvergenceDocument),
             "by_known_events": [row.to_json() for row in self.by_known_events],
             "attackers": [row.to_json() for row in self.attackers],
             "identifying_items": self.identifying_items,
@@ -163,7 +165,9 @@ class Findings:
             measures = attack.measures
             error = measures.identification_error
             ends = (0.0, 1.0) if error is None else (1.0 - error.high, 1.0 - error.low)
-            rows.append((attack.matcher, 1.0 - attack.error, *ends, measures.eer.value, measures.pse.value_bits))
+            rows.append(
+                (attack.matcher, 1.0 - attack.error, *ends, measures.equal_error_rate.value, measures.pse_bits.value)
+            )
         return html_table(f"{self.users:,} people, {self.items:,} items, {self.events:,} events", headers, rows)
 
     def parts(self) -> dict[str, Any]:
@@ -307,13 +311,3 @@ def check_matchers(names: tuple[str, ...]) -> None:
     """Refuse a matcher that does not exist before anything is read."""
     for name in names:
         matcher(name)
-
-
-def _convergence_json(slope: Convergence) -> dict[str, Any]:
-    return {
-        "points": [{"users": point.users, "pse_bits": point.pse.to_json()} for point in slope.points],
-        "slope_bits_per_doubling": slope.slope_bits.to_json(),
-        "tolerance_bits": slope.tolerance_bits,
-        "settled": slope.settled,
-        "limited": slope.limited,
-    }

@@ -13,7 +13,7 @@ from entropie.theory import checks
 
 Kind = Literal[
     "text", "texts", "choice", "count", "counts", "some", "number", "share", "bytes", "flag", "path", "date", "errors",
-    "table", "columns",
+    "table", "columns", "names", "population",
 ]  # fmt: skip
 
 
@@ -25,14 +25,15 @@ class Option(NamedTuple):
     metavar: str | None = None
     spelled: str | None = None  # --name, where it is not the field's own
     choices: tuple[str, ...] = ()
+    group: str | None = None  # the question the help lists it under, where it is not that of its section
 
 
 def declare(
     default: Any, help: str, kind: Kind = "text", metavar: str | None = None, *,
-    spelled: str | None = None, choices: tuple[str, ...] = (),
+    spelled: str | None = None, choices: tuple[str, ...] = (), group: str | None = None,
 ) -> Any:  # fmt: skip
     """A field of the job that people can set: its default and what they see of it."""
-    return dataclasses.field(default=default, metadata={"option": Option(help, kind, metavar, spelled, choices)})
+    return dataclasses.field(default=default, metadata={"option": Option(help, kind, metavar, spelled, choices, group)})
 
 
 def option_of(declared: dataclasses.Field[Any]) -> Option | None:
@@ -98,6 +99,14 @@ def _columns(value: Any) -> str:
     return _text(value) if isinstance(value, str) else ",".join(map(_text, value))
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(map(_text, [name.strip() for name in value.split(",")] if isinstance(value, str) else value))
+
+
+def _population(value: Any) -> Any:
+    return value if hasattr(value, "__arrow_c_stream__") else value if isinstance(value, int) else _text(str(value))
+
+
 def _several(one: Any) -> Any:
     return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
 
@@ -105,6 +114,8 @@ def _several(one: Any) -> Any:
 _CONVERTERS: dict[Kind, Any] = {
     "text": _text,
     "columns": _columns,
+    "names": _names,
+    "population": _population,
     "texts": _several(_text),
     "choice": lambda value: _text(value).lower(),
     "count": _count,
@@ -122,6 +133,8 @@ _CONVERTERS: dict[Kind, Any] = {
 _RULES: dict[Kind, str] = {
     "text": "a text that is not empty",
     "columns": "a column, or several with commas between",
+    "names": "columns, with commas between",
+    "population": "a table, or a number of people",
     "texts": "a list of texts",
     "choice": "a name",
     "count": "a whole number, such as 1000, 1e6 or 1.4M",

@@ -7,20 +7,18 @@ and nowhere else: its name, its kind, its default and the line that explains it.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
-from entropie.errors import InvalidInput, InvalidParameter, option, without_password
-from entropie.kinds import converted, declare, option_of
+from entropie.errors import InvalidParameter, option
+from entropie.job import Job, free_of
+from entropie.kinds import declare
 from entropie.progress import Progress, silent
 from entropie.quantities import PointErrors
 from entropie.theory import checks
-from entropie.toml import read_toml, toml_value
 
 LARGEST_THREADS = 256
 REPLICATES = 1000
@@ -281,11 +279,8 @@ class Run:
                 checks.whole_number(name, getattr(self, name), at_least=1)
 
 
-Section = TypeVar("Section", Source, People, SplitRule, Attackers, Limits, About, Output, Run)
-
-
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Job):
     """One assessment, fully described."""
 
     source: Source
@@ -297,129 +292,20 @@ class Request:
     output: Output = Output()
     run: Run = Run()
 
-    @classmethod
-    def of(cls, events: object, options: Mapping[str, Any]) -> Request:
-        """Make the job from options by name; an option that is None keeps its default."""
-        given = {name: value for name, value in options.items() if value is not None}
-        sections: dict[str, Any] = {}
-        for section in fields(cls):
-            kind = SECTIONS[section.name]
-            mine = {f.name: _given(f, given.pop(f.name)) for f in fields(kind) if f.name in given}
-            sections[section.name] = kind(**({"events": events, **mine} if kind is Source else mine))
-        if given:
-            raise InvalidParameter(f"Unknown option {', '.join(map(repr, given))}.")
-        return cls(**sections)
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Request:
-        """Read the job from a TOML file with a table per section; `options` overrule it by name."""
-        return cls.of_tables([(str(path), read_job(path))], options)
-
-    @classmethod
-    def of_tables(
-        cls, layers: Sequence[tuple[str, Mapping[str, Any]]], options: Mapping[str, Any] | None = None
-    ) -> Request:
-        """Make the job from tables of sections, as files have them: later ones overrule earlier ones by name, and
-        `options` all of them. Each comes with the name that messages call it.
-
-        A profile replaces a limit set before with all that belongs to it, and the other way round. After tables whose
-        verdict is pinned others may name events, outputs and how to run, and nothing that changes a number.
-        """
-        merged: dict[str, Any] = {}
-        pinned = None
-        given = {name: value for name, value in (options or {}).items() if value is not None}
-        for called, values in (*((called, _flat(called, tables)) for called, tables in layers), ("", given)):
-            if pinned is not None:
-                _check_pinned(pinned, values)
-            for one, other in (_EITHER, _EITHER[::-1]):
-                if values.keys() & one and merged.keys() & other:  # a limit of another kind replaces all of it
-                    merged = {name: value for name, value in merged.items() if name not in {*other, "fail_on"}}
-            merged |= values
-            pinned = called if values.get("pinned") else pinned
-        return cls.of(merged.pop("events", None), merged)
-
-    def to_toml(self) -> str:
-        """The job as a TOML file that `read` reads: what was set, not what is the default anyway."""
-        blocks = []
-        for section in fields(self):
-            value = getattr(self, section.name)
-            lines = [
-                f"{f.name} = {toml_value(_kept(f.name, getattr(value, f.name)))}"
-                for f in fields(value)
-                if (option_of(f) is not None or f.name in _ALSO_WRITTEN) and _is_set(value, f)
-            ]
-            if lines:
-                blocks.append("\n".join([f"[{section.name}]", *lines]))
-        return "\n\n".join(blocks) + "\n"
-
-
-SECTIONS: dict[str, Any] = {
-    "source": Source,
-    "people": People,
-    "split": SplitRule,
-    "attackers": Attackers,
-    "verdict": Limits,
-    "about": About,
-    "output": Output,
-    "run": Run,
-}
-_EITHER = ({"profile"}, {"limit", "limit_name"})
-_ALSO_WRITTEN = ("events", "replicates", "partitions", "block_users", "pinned")
-_FREE = {
-    "events", "name", "window", "converge", "attacker", "context", "review_date", "protect",
-    *(f.name for kind in (About, Output, Run) for f in fields(kind)),
-} - {"seed", "replicates"}  # fmt: skip
-"""Options that change no number judged: they may be given beside a pinned verdict."""
-
-
-def read_job(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The tables of a job file."""
-    return read_toml(path, f"Configuration {path}", "`--print-config` writes one")
-
-
-def _flat(called: str, tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Every key of tables of sections with its value; refuses what no section has."""
-    merged: dict[str, Any] = {}
-    for name, table in tables.items():
-        if name not in SECTIONS or not isinstance(table, dict):
-            raise InvalidInput(f"Configuration {called} may have the tables {_listed(SECTIONS)}, got `{name}` instead.")
-        known = {f.name for f in fields(SECTIONS[name]) if option_of(f) is not None or f.name in _ALSO_WRITTEN}
-        for key, value in table.items():
-            if key not in known:
-                raise InvalidInput(
-                    f"Table `{name}` of {called} may have {_listed(sorted(known))}, got `{key}` instead."
-                )
-            merged[key] = value
-    return merged
-
-
-def _check_pinned(path: str, given: Mapping[str, Any]) -> None:
-    named = [name for name in given if name not in _FREE]
-    if named:
-        raise InvalidParameter(
-            f"{', '.join(map(option, named))} may not be given beside {path}, which pins the verdict; change the file."
-        )
-
-
-def _given(declared: dataclasses.Field[Any], value: Any) -> Any:
-    shown = option_of(declared)
-    return value if shown is None else converted(declared.name, shown.kind, value, shown.choices)
-
-
-def _is_set(section: Any, declared: dataclasses.Field[Any]) -> bool:
-    value = getattr(section, declared.name)
-    return (
-        value is not None
-        and not hasattr(value, "__arrow_c_stream__")
-        and value != declared.default
-        and (declared.name != "events" or isinstance(value, str | Path))
+    SECTIONS: ClassVar[Mapping[str, Any]] = {
+        "source": Source,
+        "people": People,
+        "split": SplitRule,
+        "attackers": Attackers,
+        "verdict": Limits,
+        "about": About,
+        "output": Output,
+        "run": Run,
+    }
+    DATA: ClassVar[str] = "events"
+    FREE: ClassVar[frozenset[str]] = frozenset({"events", "name", "window", "converge", "protect"}) | free_of(
+        About, Output, Run
     )
 
 
-def _kept(name: str, value: Any) -> Any:
-    """A value as a file may keep it: of a database without the password."""
-    return without_password(value) if name == "source" else value
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+SECTIONS = Request.SECTIONS

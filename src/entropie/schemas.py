@@ -15,9 +15,9 @@ _DOCUMENTS = {
         "Document",
     ),
     "attributes": (
-        "printed by `attributes --json` and written by `attributes --out`",
-        "mitigate.attribute_risk",
-        "AttributeRisk",
+        "attributes.json, also printed by `attributes --json`",
+        "table",
+        "TableAssessment",
     ),
     "calibration": (
         "printed by `calibrate --json`",
@@ -29,6 +29,7 @@ _DOCUMENTS = {
     "collect": ("printed by `collect new --json`", "document.printed", "CollectionMade"),
     "collection": ("the collection document that `collect new` writes", "collector.document", "Collection"),
     "comparison": ("printed by `compare --json`", "gate.comparison", "Comparison"),
+    "table-comparison": ("printed by `compare --json` for two tables", "gate.table_comparison", "TableComparison"),
     "doctor": ("printed by `doctor --json`", "collector.examine", "Examination"),
     "estimate": ("printed by `estimate --json`", "document.printed", "Estimated"),
     "generalisation": (
@@ -45,6 +46,7 @@ _DOCUMENTS = {
     "obfuscate": ("printed by `obfuscate --json`", "document.printed", "Obfuscated"),
     "parameters": ("FILE.parameters.json, what device and collector share", "mechanisms.parameters", "Parameters"),
     "plan": ("printed by `plan --json`", "document.printed", "PlannedHere", "PlannedOnCluster"),
+    "records": ("printed by `collect reports --json`", "document.printed", "ReportsTaken"),
     "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
     "score-systems": (

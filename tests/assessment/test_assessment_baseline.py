@@ -37,8 +37,8 @@ def finds_nothing(measures) -> bool:
     limit_bits = (chance + in_place) / math.log(2)
     return (
         abs(total - 1) <= Z * math.sqrt(n / (n - 1))
-        and abs(measures.pse.value_bits) <= limit_bits
-        and abs(measures.pse_finite.value) <= limit_bits
+        and abs(measures.pse_bits.value) <= limit_bits
+        and abs(measures.pse_finite_bits.value) <= limit_bits
     )
 
 
@@ -98,7 +98,7 @@ def test_verbatim_release_of_noise():
 def test_null_baseline_finds_nothing_where_there_is_much(table, options):
     found = entropie.assess(table, replicates=20, **options)
     for attack in found.attacks:
-        assert finds_nothing(attack.null), (attack.matcher, attack.null.identification_error, attack.null.pse)
+        assert finds_nothing(attack.null), (attack.matcher, attack.null.identification_error, attack.null.pse_bits)
         assert not finds_nothing(attack.measures), attack.matcher  # power: the same on people in place
 
 
@@ -136,7 +136,7 @@ def test_null_baseline_of_real_check_ins():
         pytest.skip("the shared check-ins are not here")
     found = entropie.assess(path, matchers=["markov", "bayes"], replicates=20)
     for attack in found.attacks:
-        assert finds_nothing(attack.null), (attack.matcher, attack.null.identification_error, attack.null.pse)
+        assert finds_nothing(attack.null), (attack.matcher, attack.null.identification_error, attack.null.pse_bits)
         assert not finds_nothing(attack.measures), attack.matcher
 
 

@@ -118,7 +118,7 @@ def test_bits_decide_between_equal_errors():
         control=False,
     )
     assert [attack.error for attack in found.attacks] == [0.0, 0.0]
-    bits = [attack.measures.pse.value_bits for attack in found.attacks]
+    bits = [attack.measures.pse_bits.value for attack in found.attacks]
     assert found.strongest == bits.index(max(bits))
 
 

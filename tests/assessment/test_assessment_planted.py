@@ -40,16 +40,16 @@ def test_everybody_has_an_item_of_her_own(users):
     for attack in found.attacks:
         measures = attack.measures
         assert attack.error == 0.0, attack.matcher
-        assert measures.eer.value == 0.0
+        assert measures.equal_error_rate.value == 0.0
         assert measures.lift == pytest.approx(users)
         assert all(guess.error == 0.0 for guess in measures.top_k)
         # No impostor reaches a genuine score: it is taken to have the probability 3/m that none in m does not refute.
         unseen = min(1.0, 3 / impostors)
-        assert measures.pse.unmatched_genuine_share == 1.0
-        assert measures.pse.value_bits == pytest.approx(-math.log2(unseen), abs=1e-9)
+        assert measures.pse_bits.unmatched_genuine_share == 1.0
+        assert measures.pse_bits.value == pytest.approx(-math.log2(unseen), abs=1e-9)
         finite = -math.log2((users - 1) / users * unseen + 1 / users)
-        assert measures.pse_finite.value == pytest.approx(finite, abs=1e-9)
-        assert measures.pse_finite.value <= math.log2(users)
+        assert measures.pse_finite_bits.value == pytest.approx(finite, abs=1e-9)
+        assert measures.pse_finite_bits.value <= math.log2(users)
 
 
 @pytest.mark.parametrize(("users", "groups"), [(60, 10), (64, 2), (90, 30)])
@@ -64,15 +64,18 @@ def test_groups_of_people_nobody_can_tell_apart(users, groups):
         assert attack.error == pytest.approx(1 - groups / users, abs=EXACT), attack.matcher
         for guess in measures.top_k:
             assert guess.error == pytest.approx(1 - min(1, guess.k / size), abs=EXACT)
-        assert measures.pse.unmatched_genuine_share == 0.0
-        assert measures.pse.value_bits == pytest.approx(math.log2((users - 1) / (size - 1)), abs=tolerance)
+        assert measures.pse_bits.unmatched_genuine_share == 0.0
+        assert measures.pse_bits.value == pytest.approx(math.log2((users - 1) / (size - 1)), abs=tolerance)
         # (n-1)/(n L) + 1/n with L = (n-1)/(s-1) is s/n: here the lower bound is the truth, log2 of the groups.
-        assert measures.pse_finite.value == pytest.approx(math.log2(groups), abs=tolerance)
+        assert measures.pse_finite_bits.value == pytest.approx(math.log2(groups), abs=tolerance)
         together = (size - 1) / (users - 1)
-        assert measures.eer.value == pytest.approx(together / 2, abs=EXACT)
-        assert (measures.eer.far, measures.eer.frr) == (pytest.approx(together, abs=EXACT), 0.0)
+        assert measures.equal_error_rate.value == pytest.approx(together / 2, abs=EXACT)
+        assert (measures.equal_error_rate.far, measures.equal_error_rate.frr) == (
+            pytest.approx(together, abs=EXACT),
+            0.0,
+        )
         assert frr_at(attack, 1e-2) == (0.0 if together <= 1e-2 else 1.0)
-        assert measures.det.to_json() == [[pytest.approx(together, abs=EXACT), 0.0], [0.0, 1.0]]
+        assert measures.det == [[pytest.approx(together, abs=EXACT), 0.0], [0.0, 1.0]]
 
 
 def test_everybody_is_the_same():
@@ -81,9 +84,9 @@ def test_everybody_is_the_same():
     for attack in found.attacks:
         for measures in (attack.measures, attack.null):
             assert measures.identification_error.value == pytest.approx(1 - 1 / 40, abs=EXACT), attack.matcher
-            assert measures.pse.value_bits == pytest.approx(0.0, abs=1e-12)
-            assert measures.pse_finite.value == pytest.approx(0.0, abs=1e-12)
-            assert measures.eer.value == pytest.approx(0.5, abs=EXACT)
+            assert measures.pse_bits.value == pytest.approx(0.0, abs=1e-12)
+            assert measures.pse_finite_bits.value == pytest.approx(0.0, abs=1e-12)
+            assert measures.equal_error_rate.value == pytest.approx(0.5, abs=EXACT)
             assert measures.lift == pytest.approx(1.0)
 
 
@@ -93,7 +96,7 @@ def test_no_item_comes_twice():
     for attack in found.attacks:
         for measures in (attack.measures, attack.null):
             assert measures.identification_error.value == pytest.approx(1 - 1 / 40, abs=EXACT), attack.matcher
-            assert measures.pse.value_bits == pytest.approx(0.0, abs=1e-12)
+            assert measures.pse_bits.value == pytest.approx(0.0, abs=1e-12)
 
 
 def test_half_of_the_events_are_common():
@@ -139,10 +142,10 @@ def test_some_keep_their_habit_and_some_drop_it(kept):
         measures = attack.measures
         error = 1 - (kept * groups + (1 - kept)) / users
         assert attack.error == pytest.approx(error, abs=EXACT), attack.matcher
-        assert measures.pse.value_bits == pytest.approx(divergence, abs=tolerance), attack.matcher
-        assert measures.pse_finite.value == pytest.approx(finite, abs=tolerance), attack.matcher
-        assert measures.pse.unmatched_genuine_share == 0.0
-        assert measures.eer.value == pytest.approx((high + 1 - kept) / 2, abs=EXACT), attack.matcher
+        assert measures.pse_bits.value == pytest.approx(divergence, abs=tolerance), attack.matcher
+        assert measures.pse_finite_bits.value == pytest.approx(finite, abs=tolerance), attack.matcher
+        assert measures.pse_bits.unmatched_genuine_share == 0.0
+        assert measures.equal_error_rate.value == pytest.approx((high + 1 - kept) / 2, abs=EXACT), attack.matcher
 
 
 def test_the_order_of_events_decides_what_is_learned():

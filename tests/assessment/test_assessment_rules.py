@@ -43,7 +43,10 @@ def check_against_loops(table: pa.Table, matchers: list[str], **options: object)
         assert found.split["dropped_users"] == wanted.dropped_by_split
         assert attack.error == pytest.approx(wanted.error, abs=1e-12)
         assert {guess.k: guess.error for guess in attack.measures.top_k} == pytest.approx(wanted.top_k, abs=1e-12)
-        assert any(attack.measures.eer.value == pytest.approx(rate, abs=1e-12) for rate in wanted.equal_error_rates)
+        assert any(
+            attack.measures.equal_error_rate.value == pytest.approx(rate, abs=1e-12)
+            for rate in wanted.equal_error_rates
+        )
         assert found.pie_bits == pytest.approx(wanted.pie_bits, abs=1e-9)
 
 
@@ -177,7 +180,7 @@ def test_convergence_shows_bits_against_users():
     document = found.to_json()["convergence"]
     sizes = [point["users"] for point in document["points"]]
     assert sizes == [100] * 4 + [200] * 4 + [400]
-    assert document["points"][-1]["pse_bits"]["value"] == found.attacks[0].measures.pse.value_bits
+    assert document["points"][-1]["pse_bits"]["value"] == found.attacks[0].measures.pse_bits.value
     # All genuine scores sit on one atom; its impostor share q = sum s(s-1)/(n(n-1)) over the groups of a subsample has
     # the expected value (size-1)/(users-1). With n drawn, sum s^2 is n^2/groups + (n/groups) X, X about chi-squared
     # with groups-1 degrees of freedom: a relative deviation of q of at most sqrt(2(groups-1))/(n - groups).
@@ -196,7 +199,7 @@ def test_convergence_is_refuted_where_everybody_is_unique():
     found = entropie.assess(table, matchers=["visit"], converge=True, replicates=20, control=False)
     shown = found.convergence
     assert shown.limited is True  # the bits follow the resolution, log2(m/3): two more per doubling
-    assert shown.slope_bits.value == pytest.approx(2.0, abs=0.05)
+    assert shown.slope_bits_per_doubling.value == pytest.approx(2.0, abs=0.05)
     assert shown.settled is False
 
 

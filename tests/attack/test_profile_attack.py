@@ -7,8 +7,11 @@ from profile_oracles import DAY, HOUR, WEEK, random_case
 
 from entropie.attack.profile import ProfileAttack, profile_attack
 from entropie.attack.profile import attack as attack_module
-from entropie.attack.profile.attack import learn, name_targets
-from entropie.attack.profile.candidates import Candidates
+from entropie.attack.profile import candidates as candidates_module
+from entropie.attack.profile import everybody as everybody_module
+from entropie.attack.profile import people as people_module
+from entropie.attack.profile.attack import everybody_of, learn, name_targets
+from entropie.attack.profile.candidates import Candidates, scene_of
 from entropie.attack.profile.rows import naming_of
 from entropie.data import traces as data_traces
 from entropie.data.split import Split, split_traces
@@ -63,6 +66,85 @@ def test_blocks_of_people_and_of_targets_change_nothing(monkeypatch: pytest.Monk
         assert np.array_equal(one.scores, other.scores)
     assert np.array_equal(drawn.plain.people, whole.plain.people[some])
     assert np.array_equal(drawn.plain.scores, whole.plain.scores[some])
+
+
+@pytest.mark.parametrize("nearby", [0, 3, 1_000])
+def test_the_order_in_which_targets_are_looked_at_changes_nothing(nearby: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    split, categories = lifelike(5, 60)
+    whole = profile_attack(split.train, split.target, categories, threads=1)
+    monkeypatch.setattr(attack_module, "NEARBY", nearby)
+    monkeypatch.setattr(attack_module, "AT_ONCE", 13)
+    other = profile_attack(split.train, split.target, categories, threads=1)
+    assert same(whole.plain, other.plain)
+    assert same(whole.joint, other.joint)
+
+
+def test_habits_find_nobody_alone_where_they_would_be_compared_with_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    split, _ = lifelike(6, 60)
+    monkeypatch.setattr(candidates_module, "SUMMED_USERS", 10)
+    lesson = learn(split.train)
+    alone = name_targets(split.train, split.target, lesson)
+    monkeypatch.setattr(attack_module, "HABIT_PAIRS", 60 * 60 - 1)
+    sharing = name_targets(split.train, split.target, lesson)
+    there = sharing.people != NOBODY
+    assert there.sum() < (alone.people != NOBODY).sum()
+    for number in range(60):
+        asked = set(split.target.items[slice(*split.target.offsets[number : number + 2])].tolist())
+        for person in sharing.people[number][there[number]].tolist():
+            assert asked & set(split.train.items[slice(*split.train.offsets[person : person + 2])].tolist())
+
+
+def test_what_would_take_many_hours_is_refused_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody at one of three items: all people would be compared with all."""
+    traces = Traces(np.arange(401, dtype=np.int64) * 6, (np.arange(2_400) * 7 % 11 % 3).astype(np.uint32), 3)
+    split = split_traces(traces)
+    lesson = learn(split.train)
+    monkeypatch.setattr(candidates_module, "SUMMED_USERS", 10)
+    monkeypatch.setattr(attack_module, "MANY_TARGETS", 100)
+    name_targets(split.train, split.target, lesson)
+    monkeypatch.setattr(attack_module, "MOST_LOOKS", 100_000)
+    with pytest.raises(
+        InvalidInput, match=r"400 people must take at most 100,000 comparisons, got about .*; attack some"
+    ):
+        name_targets(split.train, split.target, lesson)
+    name_targets(split.train, split.target, lesson, rows=np.arange(100))  # not many
+
+
+def test_one_person_with_a_great_many_items_is_looked_at_no_longer_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted: entries of profiles, and items of traces that say what goes together."""
+    split, categories = lifelike(7, 60)
+    giant = np.random.default_rng(0).permutation(400)[:300].astype(np.uint32)
+    train, target = (
+        Traces(
+            np.append(part.offsets, part.offsets[-1] + giant.size),
+            np.concatenate((part.items, giant)),
+            400,
+            np.append(part.times, np.arange(giant.size) * HOUR),
+        )
+        for part in (split.train, split.target)
+    )
+    plain = scene_of(train, target, everybody_of(train, target, categories))
+    for module in (everybody_module, people_module):
+        monkeypatch.setattr(module, "LONGEST", 60)
+    everybody = everybody_of(train, target, categories)
+    scene = scene_of(train, target, everybody)
+    lengths = np.diff(scene.people.offsets)
+    assert lengths.max() == lengths[60] == 60
+    assert np.flatnonzero(scene.company.weights == 0.0).tolist() == [60, 121]
+    assert (everybody.reach < everybody_of(split.train, split.target, categories).reach + 1e-6).all()
+    first, kept = plain.people.offsets[60], scene.people.items[scene.people.offsets[60] :]
+    told = dict(zip(plain.people.items[first:].tolist(), plain.people.evidence[first:].tolist(), strict=True))
+    least = min(told[item] for item in kept.tolist())
+    assert sum(value > least for value in told.values()) < 60
+    assert np.all(np.diff(kept.astype(np.int64)) > 0)
+    assert scene.people.slot_starts.size == scene.people.items.size + 1
+    assert scene.people.slot_starts[-1] == scene.people.slots.size == scene.people.slot_evidence.size
+    found = profile_attack(train, target, categories, threads=1)
+    assert credit(found.plain, np.arange(61))[60] == 1.0
+    assert (
+        errors(found, np.arange(61))[0]
+        <= errors(profile_attack(split.train, split.target, threads=1), np.arange(60))[0] + 0.1
+    )
 
 
 def test_people_are_found_and_the_crowd_helps() -> None:

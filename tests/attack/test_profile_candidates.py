@@ -25,7 +25,7 @@ from entropie.attack.profile.candidates import (
 from entropie.data.traces import Traces
 from entropie.kernels.features import feature_postings
 from entropie.kernels.profile_records import NOBODY, item_hour
-from entropie.kernels.profile_search import ceilings_of, nearest_people
+from entropie.kernels.profile_search import best_people, ceilings_of, meeting_places, nearest_people
 
 
 def scene_from(seed: int, users: int = 40, timed: bool = True) -> Scene:
@@ -120,6 +120,22 @@ def test_an_item_that_everybody_has_is_left_out() -> None:
     looked, whole = visits(crowd_scene(3, 6_000, False, 6_000, 1, 60), 2)
     assert whole > 60 * 4_096
     assert looked < whole / 2
+
+
+@pytest.mark.parametrize(("timed", "kept"), [(True, 2), (False, 20)])
+def test_where_long_lists_are_left_out_the_best_are_those_of_everybody(timed: bool, kept: int) -> None:
+    """Of 6,000 people, by the search that scores all of them for each target."""
+    scene = crowd_scene(3, 6_000, timed, 6_000, 2, 60)
+    people, targets = scene.people, scene.targets._replace(habits=np.zeros_like(scene.targets.habits))
+    postings = feature_postings(people.offsets, people.items, scene.company.popularity.size, np.arange(scene.users))
+    hours = 0.7 if timed else 0.0
+    found = nearest_people(people, targets, *postings[:2], ceilings_of(people, *postings, hours), hours, kept)
+    assert found[2] < np.diff(postings[0])[targets.items].sum()
+    lists, scores = best_people(people, targets, *postings, hours, kept)
+    sharing = found[0] != NOBODY
+    assert np.array_equal(found[0][sharing], lists[sharing])
+    assert found[1][sharing] == pytest.approx(scores[sharing], abs=1e-9)
+    assert sharing.mean() > 0.5
 
 
 def test_where_everybody_shares_one_item_each_list_is_looked_at_once() -> None:
@@ -225,3 +241,10 @@ def test_nobody_comes_into_question_where_nothing_is_shared() -> None:
     found = best_candidates(scene_of(train, target, everybody_of(train, target)), Search(2, True, None))
     assert (found.people == NOBODY).all()
     assert np.isneginf(found.scores).all()
+
+
+def test_a_meeting_place_is_the_item_that_most_people_have_of_those_that_are_not_too_common() -> None:
+    target = traces_of([[0, 1, 2], [3, 0], [0], [], [2, 2, 1]], 4)
+    holders = np.array([900, 30, 40, 1])
+    places = meeting_places(target.offsets, target.items, holders, np.array([4, 0, 1, 2, 3]), 100)
+    assert places.tolist() == [2, 2, 3, -1, -1]

@@ -101,7 +101,8 @@ def test_one_column_has_no_sets_to_show(entropie, people):
     assert "Riskiest set" not in entropie("attributes", people, "--columns", "income", "--verbose").out
     assert ran.out.startswith("95\N{NO-BREAK SPACE}% of 5,000 people are re-identified by income")  # as it stands
     assert "Release bands of 2,000 (income)" in ran.out
-    assert ran.out.endswith("All numbers: all/attributes.json\n")
+    assert ran.out.endswith("Report: all/report.html\n")
+    assert sorted(path.name for path in Path("all").iterdir()) == ["attributes.json", "report.html"]
 
 
 def test_codes_and_identifiers_are_not_cut_into_bands_silently(entropie, tmp_path):
@@ -154,7 +155,7 @@ def test_digits_with_leading_zeros_are_not_said_to_be_cuttable(entropie, tmp_pat
         (["--columns", "sex", "--bins", "sex=3"], "does not hold numbers only"),
         (["--columns", "age", "--max-set", "0"], "--max-set"),
         (["--columns", "age", "--out", "people.csv"], "people.csv"),
-        ([], "Missing option '--columns'"),
+        ([], "No columns are named; say with --columns which an attacker may know."),
     ],
 )
 def test_bad_requests(entropie, people, arguments, words):

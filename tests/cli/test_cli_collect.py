@@ -7,13 +7,16 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
 from entropie import schemas
 from entropie.collector.document import read
+from entropie.collector.facts import observed
 from entropie.collector.sqlite_store import SqliteStore
 from entropie.collector.store import Batch
+from entropie.collector.wire import encode_many
 
 NEW = (
     "collect",
@@ -200,3 +203,50 @@ def test_a_store_is_examined(entropie):
     assert ran.code == 1
     assert ran.out.startswith("FAIL   The store")
     assert entropie("doctor", "none.store").code == 2
+
+
+def records(cells: np.ndarray, rng: np.random.Generator) -> bytes:
+    return encode_many(rng.integers(0, 256, (len(cells), 16), dtype=np.uint8), cells)
+
+
+@pytest.mark.parametrize("kind", ["rr", "glh"])
+def test_records_in_files_are_estimated_as_a_service_would(entropie, kind):
+    mechanism = ("--mechanism", kind, "--epsilon", "2", "--out", "c.json", "--people", "5k")
+    assert entropie("collect", "new", "--title", "Drinks", "--items", "items.txt", *mechanism).code == 0
+    content, rng = Path("c.json").read_bytes(), np.random.default_rng(4)
+    collection = read(content)
+    cells = rng.integers(0, collection.cells, 3000).astype(np.uint64)
+    store = SqliteStore("s")
+    store.create(content)
+    store.add([Batch(collection.id, range(3000), cells.tolist())])
+    expected = observed(store, store.find(collection.id)).estimates.probabilities
+    store.end()
+    body, other = records(cells[:2000], rng), records(cells[2000:], rng)
+    Path("a.bin").write_bytes(body + bytes(16) + b"\xff" * 8)
+    Path("b.bin").write_bytes(body[:2400] + other + other)
+    for out, bodies in (("r.parquet", ("a.bin", "b.bin")), ("r.csv", ("b.bin", "a.bin"))):
+        ran = entropie("collect", "reports", *bodies, "--collection", "c.json", "--out", out, "--json")
+        assert json.loads(ran.out) == {"reports": 3000, "duplicate": 1100, "invalid": 1}
+        found = json.loads(entropie("estimate", out, "--json").out)["estimates"]
+        assert {one["code"]: one["share"] for one in found} == pytest.approx(dict(enumerate(expected)))
+    assert b"nonce" not in Path("r.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"x" * 25, None])
+def test_records_that_are_none_are_refused(entropie, content):
+    entropie(*NEW, "--items", "items.txt")
+    if content is not None:
+        Path("a.bin").write_bytes(content)
+    ran = entropie("collect", "reports", "a.bin", "--collection", "c.json", "--out", "r.csv")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert not list(Path().glob("r.csv*"))
+
+
+def test_the_first_of_equal_numbers_counts_and_the_order_is_theirs(entropie):
+    entropie(*NEW, "--items", "items.txt")
+    one, other = bytes([9] * 16), bytes([7] * 16)
+    Path("a.bin").write_bytes(
+        b"".join(nonce + bytes(7) + bytes([cell]) for nonce, cell in ((one, 2), (one, 1), (other, 0)))
+    )
+    assert "2 reports" in entropie("collect", "reports", "a.bin", "--collection", "c.json", "--out", "r.csv").out
+    assert [line.rsplit(",", 1)[1] for line in Path("r.csv").read_text().split()] == ['"report"', "0", "2"]

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,11 @@ from entropie.collector.document import Collection
 from entropie.collector.wire import MEDIA_TYPE, encode_many
 
 RUN = [sys.executable, "-m", "entropie", "serve", "--port", "0", "--admin-port", "0"]
+
+
+def altered(statements: str) -> list[str]:
+    """The same, after these statements: limits that a test can reach."""
+    return [sys.executable, "-c", f"{statements}; from entropie.cli import start; start()", *RUN[3:]]
 
 
 @dataclass
@@ -82,7 +88,7 @@ def started(store: str | Path, *more: str, **settings: Any) -> Running:
     """Start a service and wait until it listens."""
     before = settings.pop("preexec_fn", lambda: None)
     process = subprocess.Popen(
-        [*RUN, "--store", str(store), *more],
+        [*settings.pop("run", RUN), "--store", str(store), *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -128,3 +134,15 @@ def body_of(cells: Any, rng: np.random.Generator) -> bytes:
     """Records of these cells, each with a nonce of its own."""
     numbers = np.asarray(cells, np.uint64)
     return encode_many(np.frombuffer(rng.bytes(16 * len(numbers)), np.uint8).reshape(-1, 16), numbers)
+
+
+@contextlib.contextmanager
+def held_up(path: Path):
+    """The store's disk is slow: nothing can be written while the block runs."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()

@@ -80,3 +80,59 @@ def test_a_browser_answers_once_and_is_counted_once(page, tmp_path):
         assert not {"cookie", "referer", "authorization"} & set(headers)
         status, counted = service.admin("GET", f"/v1/collections/{DRINKS.id}/status")
         assert (status, counted["came"]["reports"]) == (200, 1)
+
+
+def test_tabs_at_once_draw_one_answer(page, tmp_path):
+    """Eight answers at the same time from four tabs: one is drawn, under the lock that the tabs share."""
+    with running(tmp_path / "store", "--collection", written(DRINKS, tmp_path)) as service:
+        tabs = [page, *(page.context.new_page() for _ in range(3))]
+        for tab in tabs[1:]:
+            tab.goto(page.url)
+        begin = """async (url) => {
+            const { Client } = await import("/js/src/index.js");
+            const client = await Client.open(url, { policy: { minError: 0, maxCertainty: 1 } });
+            window.answers = () => Promise.all(["drink 1", "drink 2"].map((one) => client.report(one)));
+        }"""
+        for tab in tabs:
+            tab.evaluate(begin, service.url(DRINKS))
+        for tab in tabs:
+            tab.evaluate("() => { window.made = window.answers(); }")
+        found = [one["repeated"] for tab in tabs for one in tab.evaluate("() => window.made")]
+        assert sorted(found) == [False] + [True] * 7
+        status, counted = service.admin("GET", f"/v1/collections/{DRINKS.id}/status")
+        assert (status, counted["came"]["reports"]) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    "without",
+    [
+        "Object.defineProperty(globalThis, 'indexedDB', { value: undefined })",
+        "Object.defineProperty(navigator, 'locks', { value: undefined })",
+        "IDBFactory.prototype.open = () => { throw new DOMException('denied', 'SecurityError'); }",
+        "IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }",
+    ],
+)
+def test_a_browser_that_keeps_nothing_draws_and_sends_nothing(page, tmp_path, without):
+    with running(tmp_path / "store", "--collection", written(DRINKS, tmp_path)) as service:
+        sent: list[str] = []
+        page.on("request", lambda request: sent.append(request.method))
+        said = page.evaluate(
+            f"""async (url) => {{
+                {without};
+                let drawn = 0;
+                const values = crypto.getRandomValues.bind(crypto);
+                crypto.getRandomValues = (into) => (drawn++, values(into));
+                const {{ Client, NotPersistent }} = await import("/js/src/index.js");
+                const client = await Client.open(url, {{ policy: {{ minError: 0, maxCertainty: 1 }} }});
+                try {{
+                    await client.report("drink 1");
+                }} catch (problem) {{
+                    return {{ kept: !(problem instanceof NotPersistent), drawn }};
+                }}
+                return {{ kept: true, drawn }};
+            }}""",
+            service.url(DRINKS),
+        )
+        assert said["kept"] is False
+        assert said["drawn"] == 0 or "put" in without  # a full disk shows when the answer is written
+        assert "POST" not in sent

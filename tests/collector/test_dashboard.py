@@ -335,11 +335,43 @@ def test_a_wish_beside_the_stops_is_shown_as_it_is():
     assert '<option value="12345" selected>12,345</option>' in html
 
 
-def test_a_limit_that_cannot_be_met_is_said():
-    found = json.loads(site.answer(Held({}), "/design.json", {"people": "10", "certainty": "0.01"}).body)
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ({"certainty": "0.01"}, "raise the certainty allowed, or"),
+        ({"error": "0.999"}, "lower the wanted error rate, or"),
+    ],
+)
+def test_a_limit_that_cannot_be_met_is_said_in_the_words_of_the_page(limit, said):
+    found = json.loads(site.answer(Held({}), "/design.json", {"people": "10", **limit}).body)
     assert found["calibration"] is None
-    assert found["reason"].endswith(".")
+    assert said in found["reason"]
+    assert "`" not in found["reason"]
     assert "No setting keeps these limits" in found["html"]
+
+
+def test_more_reports_than_people_may_send_are_no_larger_crowd():
+    one = watched(drinks(people=500, limits=Limits("0.9", "0.5", None, "1")), 1300)
+    assert one.came.people == 500
+    assert one.guarantees[2].certainty == one.guarantees[1].certainty
+    html = pages.collection(one)
+    assert "They are 800 more than 500 declared people may send" in html
+    assert "Critical" in html
+
+
+def test_what_no_number_can_say_is_said_in_words():
+    html = pages.collection(watched(drinks(limits=Limits("0.9", "0.5", None, "1")), 3, closed=True))
+    assert "No item stands out from noise" in html
+    assert "With so few reports no share would" in html
+    assert "Delete the counts" in html
+
+
+def test_a_phone_shows_two_lines_for_an_item(opened, plain):
+    page = opened(Held({plain.asked.id: plain}), at(plain), width=390).page
+    rows = page.locator("#estimates tbody tr")
+    assert max(row.bounding_box()["height"] for row in rows.all()) < 90
+    assert page.locator("#estimates td.chart").first.is_hidden()
+    assert page.locator("#estimates td[data-label='Stands out']").first.is_visible()
 
 
 @pytest.mark.parametrize("path", ["/collections/" + "0" * 64, "/static/../site.py", "/static/", "/x", "/collections/"])

@@ -8,7 +8,6 @@ import json
 import os
 import resource
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -20,7 +19,7 @@ import numpy as np
 import psycopg
 import pytest
 from collector_load import loaded
-from collector_running import RUN, Running, asked, body_of, running, started, written
+from collector_running import RUN, Running, asked, body_of, held_up, running, started, written
 from facts_made import honest_cells
 
 import entropie
@@ -268,18 +267,6 @@ def test_a_restart_keeps_counts_and_token(tmp_path, rng):
         assert service.admin("GET", "/v1/collections")[0] == 200
 
 
-@contextlib.contextmanager
-def held_up(path: Path):
-    """The store's disk is slow: nothing can be written while the block runs."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        connection.execute("ROLLBACK")
-        connection.close()
-
-
 def test_requests_under_way_are_answered_at_the_end(tmp_path, rng):
     with running(tmp_path / "store", "--collection", written(DRINKS, tmp_path)) as service:
         answers: list[int] = []
@@ -321,8 +308,8 @@ def test_too_much_at_once_is_turned_away_and_comes_again(tmp_path, rng):
             time.sleep(1.0)
         for thread in sending:
             thread.join()
-        assert {status for status, _ in answers.values()} == {200, 503}
-        assert all(headers["retry-after"] == "1" for status, headers in answers.values() if status == 503)
+        assert {status for status, _ in answers.values()} == {200, 429}
+        assert all(headers["retry-after"] == "1" for status, headers in answers.values() if status == 429)
         for place, (status, _) in answers.items():
             accepted = service.send(DRINKS, bodies[place])[1]["accepted"]
             assert accepted == (0 if status == 200 else 4096)

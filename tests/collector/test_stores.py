@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from entropie.collector import sqlite_store
+from entropie.collector.examine import examined
 from entropie.collector.mark import mark_of
 from entropie.collector.sqlite_store import SqliteStore
 from entropie.collector.store import Added, Batch, Hour, StoreBusy, Totals, hashed, open_store, this_hour
@@ -227,6 +228,8 @@ def test_a_store_that_was_rolled_back_is_refused(path):
         "UPDATE collections SET accepted = accepted + 1",
         "DELETE FROM nonces_1 WHERE hash = 1",
         "UPDATE collections SET document = X'00'",
+        "UPDATE cells SET cell = 5 WHERE cell = 1",
+        "UPDATE cells SET cell = -1 WHERE cell = 1",
         "DROP TABLE nonces_1",
         "DELETE FROM facts",
     ],
@@ -345,6 +348,43 @@ def test_processes_share_a_database(postgres):
     assert stores[0].add([batch((9999, 0))]) == [None]
     for store in stores:
         store.end()
+
+
+def test_a_database_that_was_put_back_is_refused_where_a_mark_is_kept(postgres, tmp_path):
+    mark = tmp_path / "mark"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS entropie_collector CASCADE")
+        with pytest.raises(InvalidInput, match="no store in this database"):
+            raise InvalidInput(*examined(postgres, mark).problems)
+        store = open_store(postgres, mark)
+        with pytest.raises(InvalidInput, match="in use by another process"):
+            open_store(postgres, mark)
+        store.create(DRINKS.canonical)
+        store.add([batch((1, 0), (2, 1), invalid=1)])
+        store.end()
+        before = mark.read_bytes()
+        assert before.endswith(b" %020d\n" % 5)  # a collection counts as two, and each record
+        assert mark.stat().st_mode & 0o777 == 0o600
+        again = open_store(postgres, mark)
+        assert sound(again) == 2
+        connection.execute("UPDATE entropie_collector.collections SET accepted = 1, seen = 1")
+        connection.execute("DELETE FROM entropie_collector.cells WHERE cell = 1")
+        connection.execute("DELETE FROM entropie_collector.nonces_1 WHERE hash = 2")
+        again.note("x", "1")  # the service goes on, its mark does not go down
+        again.end()
+        assert mark.read_bytes() == before
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match="has 4 commits, its mark says 5"):
+                open_store(postgres, mark)
+        assert examined(postgres, mark).problems[0].startswith("The store in PostgreSQL was rolled back")
+        assert examined(postgres).sound
+        connection.execute("DROP SCHEMA entropie_collector CASCADE")
+        with pytest.raises(InvalidInput, match="is another one than its mark says"):
+            open_store(postgres, mark)
+    mark.unlink()
+    with pytest.raises(InvalidInput, match="beside it"):
+        open_store(str(tmp_path / "store"), mark)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_database_that_ends_is_said_without_its_address(postgres):

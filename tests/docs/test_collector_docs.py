@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,3 +64,20 @@ def test_alerts_are_listed_as_they_are():
     text = (ROOT / "docs" / "collector.md").read_text(encoding="utf-8")
     table = text[text.index("| kind | raised when |") : text.index("The simulated attack knows")]
     assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == list(get_args(Kind))
+
+
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [(None, True), ("body", False), ("secret", False), ("old", False), ("header", False), ("letters", False)],
+)
+def test_the_receiver_of_the_page_tells_what_is_genuine(change, right):
+    from entropie.collector.webhook import signature
+
+    known: dict[str, Any] = {}
+    exec(block("collector.md", "python", "def genuine"), known)
+    secret, body, now = b"sixteen bytes or more", b'{"raised":[]}', int(time.time())
+    header = signature(secret, body, now - (400 if change == "old" else 0))
+    if change in ("header", "letters"):
+        header = header[:-1] + "\u00e9" if change == "letters" else header.replace("v1", "v2")
+    body += b" " * (change == "body")
+    assert known["genuine"](b"another secret of the sort" if change == "secret" else secret, body, header) is right

@@ -56,7 +56,7 @@ def test_reference_values(city: str, matcher: str) -> None:
     assert found.users == attack.measures.targets == users
     assert attack.measures.impostors == users * (users - 1)
     assert attack.error == pytest.approx(error, abs=1e-9)
-    assert attack.measures.eer.value == pytest.approx(rate, abs=1e-4)
+    assert attack.measures.equal_error_rate.value == pytest.approx(rate, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_the_matchers_of_this_project_are_stronger_than_the_published_ones(city:
     if city == "nyc":
         assert errors["bayes"] < 0.49  # 0.468 at the best lambda, chosen with the answers in hand
         assert errors["pitman_yor"] < 0.460  # square-root damped counts
-        assert found["bayes"].measures.eer.value < 0.12
+        assert found["bayes"].measures.equal_error_rate.value < 0.12
 
 
 @pytest.mark.slow
@@ -78,8 +78,8 @@ def test_matchers(city: str) -> None:
     found = {
         attack.matcher: (
             f"{attack.error * 100:.2f} %",
-            f"{attack.measures.eer.value * 100:.2f} %",
-            f"{attack.measures.pse.value_bits:.2f}",
+            f"{attack.measures.equal_error_rate.value * 100:.2f} %",
+            f"{attack.measures.pse_bits.value:.2f}",
         )
         for attack in fresh(city).attacks
     }
@@ -91,7 +91,7 @@ def test_matchers(city: str) -> None:
 def test_convergence(city: str) -> None:
     found = fresh(city)
     assert found.convergence is not None
-    slope = found.convergence.slope_bits
+    slope = found.convergence.slope_bits_per_doubling
     sentence = " ".join(SECTION.split())
     ranges = re.findall(r"(?:by )(-?[\d.]+) \((-?[\d.]+) to (-?[\d.]+)\)", sentence)
     place = list(CITIES).index(city)

@@ -5,6 +5,7 @@ Every mechanism and every bad report is tried in this process (`here`), by the v
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import re
 from collections.abc import Iterable
@@ -18,6 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from in_process import Frame, Session, here
 
+from entropie.collector.bodies import taken
+from entropie.collector.document import create
+from entropie.collector.wire import encode_many
 from entropie.data.columns import TableWriter
 from entropie.data.reports import read_reports, to_columns
 from entropie.engine.spark import frequencies
@@ -131,6 +135,20 @@ def test_files_are_counted_as_on_one_machine(here, tmp_path, monkeypatch, name):
 
 def test_files_are_counted_on_a_cluster(spark, tmp_path, monkeypatch):
     check_files(spark, tmp_path, monkeypatch, MECHANISMS["rr"], None)
+
+
+def test_records_of_a_collection_are_counted_on_a_cluster(spark, tmp_path):
+    """Bodies that devices would send, as files of reports: Spark counts what this machine does."""
+    day = datetime.date(2030, 1, 1)
+    device = LocalHashing(domain_size=500, hash_size=8, epsilon=3.0)
+    collection = create(device, title="Places", people=1000, opens=day, closes=day)
+    rng = np.random.default_rng(5)
+    cells = rng.integers(0, collection.cells, 800).astype(np.uint64)
+    (tmp_path / "a.bin").write_bytes(encode_many(rng.integers(0, 256, (800, 16), dtype=np.uint8), cells))
+    with TableWriter(tmp_path / "r.parquet") as writer:
+        assert taken([tmp_path / "a.bin"], collection, writer).reports == 800
+    paths = [tmp_path / "r.parquet"]
+    assert_same(count_files(spark, paths, device), locally(paths, device, None))
 
 
 def check_files(spark, tmp_path, monkeypatch, mechanism, items):

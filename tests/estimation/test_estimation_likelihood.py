@@ -14,12 +14,17 @@ from entropie.data.columns import TableWriter
 from entropie.data.reports import to_columns
 from entropie.errors import InvalidInput
 from entropie.estimation.likelihood import Hashes, most_likely_shares
+from entropie.mechanisms.erasure import Erasure
 from entropie.mechanisms.hadamard import HadamardResponse
+from entropie.mechanisms.identity import Identity
 from entropie.mechanisms.likely import most_likely
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
+from entropie.mechanisms.noise_response import NoiseResponse
 from entropie.mechanisms.parameters import to_document
 from entropie.mechanisms.randomized_response import RandomizedResponse
+from entropie.mechanisms.subset_selection import SubsetSelection
+from entropie.mechanisms.unary_encoding import UnaryEncoding
 
 GRID = [np.array([a, b, 60 - a - b]) / 60 for a, b in itertools.product(range(61), repeat=2) if a + b <= 60]
 
@@ -108,11 +113,45 @@ def test_the_rule_takes_it_where_it_is_closer() -> None:
     assert np.isnan(likely.standard_errors[likely.shares < 1e-9]).all()
 
 
+MECHANISMS = [
+    HadamardResponse(domain_size=3, epsilon=2.0),
+    SubsetSelection(domain_size=3, subset_size=2, epsilon=1.5),
+    UnaryEncoding(domain_size=3, epsilon=2.0),
+    Erasure.from_theta(domain_size=3, theta=0.6),
+    NoiseResponse(noise=[0.6, 0.3, 0.1], epsilon=1.5),
+    Identity(3),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda made: made.kind)
+def test_no_distribution_is_likelier_by_any_mechanism(mechanism: Mechanism) -> None:
+    """Against all distributions of a fine grid, by the whole law."""
+    reports = mechanism.simulate([0] * 60 + [1] * 25, np.random.default_rng(3))
+    found = most_likely(mechanism, mechanism.estimate(reports), lambda: [reports])
+    best = max(log_likelihood(mechanism, reports, shares) for shares in GRID)
+    assert found.shares.sum() == pytest.approx(1.0)
+    assert (found.shares >= 0.0).all()
+    assert log_likelihood(mechanism, reports, found.shares) >= best - 0.011
+    used = found.shares > 0.05
+    assert np.isfinite(found.standard_errors[used]).all()
+
+
+@pytest.mark.parametrize("mechanism", [MECHANISMS[0], MECHANISMS[3]], ids=lambda made: made.kind)
+def test_errors_of_any_mechanism_are_those_of_repeated_collections(mechanism: Mechanism) -> None:
+    rng, found = np.random.default_rng(7), []
+    for _ in range(150):
+        reports = mechanism.simulate(rng.choice(3, 2000, p=[0.5, 0.3, 0.2]), rng)
+        found.append(most_likely(mechanism, mechanism.estimate(reports), lambda sent=reports: [sent]))
+    spread = np.std([one.shares for one in found], axis=0, ddof=1)
+    stated = np.mean([one.standard_errors for one in found], axis=0)
+    assert np.allclose(spread, stated, rtol=0.25)  # 150 repetitions know a deviation to 6 %
+
+
 def test_what_it_is_not_worked_out_for() -> None:
-    hadamard = HadamardResponse(domain_size=5, epsilon=1.0)
-    estimates = hadamard.estimate(hadamard.simulate([1, 2], np.random.default_rng(0)))
-    with pytest.raises(InvalidInput, match="not for Hadamard response"):
-        most_likely(hadamard, estimates, list)
+    unary = UnaryEncoding(domain_size=1000, epsilon=1.0)
+    sent = unary.simulate(np.zeros(40_000, np.uint64), np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="above 33554432 probabilities"):
+        most_likely(unary, unary.estimate(sent), lambda: [sent])
     hashing = LocalHashing(domain_size=10**7, hash_size=2, epsilon=1.0)
     many = hashing.estimate(hashing.simulate(np.zeros(100, np.uint64), np.random.default_rng(0)))
     with pytest.raises(InvalidInput, match="visits"):

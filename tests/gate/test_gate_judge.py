@@ -186,6 +186,7 @@ def test_exact_document():
             "speaks_of": "average",
             "source": "declared by the user",
             "note": "Whoever set it answers for it.",
+            "smallest_group": None,
         },
         "measure": "average",
         "attacker": "profile",
@@ -201,6 +202,7 @@ def test_exact_document():
         "without_declaration": None,
         "on_most_exposed": "FAIL",
         "waiver": None,
+        "goal": None,
     }
 
 

@@ -15,7 +15,7 @@ from entropie.measures.summary import Measures
 
 
 def measured(error: float, bits: float = 1.0, targets: int = 200) -> Measures:
-    return cast(Measures, SimpleNamespace(error=error, targets=targets, pse=SimpleNamespace(value_bits=bits)))
+    return cast(Measures, SimpleNamespace(error=error, targets=targets, pse_bits=SimpleNamespace(value=bits)))
 
 
 def test_the_smallest_error_is_best_and_bits_decide_between_equals() -> None:

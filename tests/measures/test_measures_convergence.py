@@ -25,12 +25,12 @@ def test_sizes_double() -> None:
 def test_bits_that_settle_are_seen_to_settle() -> None:
     found = convergence(normal_attack, doubling_sizes(6400), seed=1, repeats=4, replicates=100)
     assert found.settled is True
-    assert abs(found.slope_bits.value) < 0.1
+    assert abs(found.slope_bits_per_doubling.value) < 0.1
     assert not found.limited
     assert [point.users for point in found.points] == [size for size in doubling_sizes(6400)[:-1] for _ in range(4)] + [
         6400
     ]
-    assert all(abs(point.pse.value_bits - 1 / math.log(2)) < 1.5 for point in found.points)
+    assert all(abs(point.pse_bits.value - 1 / math.log(2)) < 1.5 for point in found.points)
 
 
 def test_bits_that_grow_are_refuted() -> None:
@@ -42,7 +42,7 @@ def test_bits_that_grow_are_refuted() -> None:
         replicates=100,
     )
     assert found.settled is False
-    assert found.slope_bits.value == pytest.approx(0.3 / math.log(2), abs=0.1)
+    assert found.slope_bits_per_doubling.value == pytest.approx(0.3 / math.log(2), abs=0.1)
 
 
 def test_too_little_data_is_left_open() -> None:
@@ -53,7 +53,9 @@ def test_too_little_data_is_left_open() -> None:
 def test_resolution_limits_are_flagged() -> None:
     far = convergence(lambda users, rng: ScoreLaw.weighted([0.0], [users**2], [1.0] * users), (100, 200), seed=0)
     assert far.limited
-    assert far.slope_bits.value == pytest.approx(2.0)  # log2(m/3) rises by two bits per doubling: not a finding
+    assert far.slope_bits_per_doubling.value == pytest.approx(
+        2.0
+    )  # log2(m/3) rises by two bits per doubling: not a finding
 
 
 def test_the_same_seed_gives_the_same_points() -> None:

@@ -53,7 +53,7 @@ def test_normal_laws_have_half_mu_squared_nats(mu: float, n: int, runs: int) -> 
     """Bias within what the cells must lose; sd: log ratio over n, impostor noise over m, cell noise 1/(2 n J)."""
     rng = np.random.default_rng([n, round(10 * mu)])
     m = n * (n - 1)
-    found = [divergence(normal_law(rng, mu, n, m), rng, replicates=2).value_bits * LN2 for _ in range(runs)]
+    found = [divergence(normal_law(rng, mu, n, m), rng, replicates=2).value * LN2 for _ in range(runs)]
     variance = mu * mu / n + min(math.exp(mu * mu), m / 10) / m + 1 / (2 * 10 * n)
     spread = Z * math.sqrt(variance / runs)
     off = float(np.mean(found)) - mu * mu / 2.0
@@ -73,7 +73,7 @@ def test_cells_of_impostors_alone_would_find_bits_in_noise() -> None:
     g, i = in_cell[in_cell > 0] / n, np.maximum(others[in_cell > 0], 3) / m
     naive = np.sum(g * np.log(g / i)) - ((g.size - 1) / (2 * n) + np.sum(g * (1 - i) / (2 * m * i)))
     assert 5.7 < naive / LN2 < 6.1
-    assert abs(divergence(ScoreLaw.from_scores(genuine, impostor), rng, replicates=2).value_bits) < 0.05
+    assert abs(divergence(ScoreLaw.from_scores(genuine, impostor), rng, replicates=2).value) < 0.05
 
 
 @pytest.mark.parametrize(("n", "runs"), [(200, 100), (3_000, 20)])
@@ -84,7 +84,7 @@ def test_atoms_with_known_divergence(n: int, runs: int) -> None:
     laws = [
         ScoreLaw.weighted(values, rng.multinomial(m, i), np.repeat(values, rng.multinomial(n, g))) for _ in range(runs)
     ]
-    found = np.mean([divergence(law, rng, replicates=2).value_bits * LN2 for law in laws])
+    found = np.mean([divergence(law, rng, replicates=2).value * LN2 for law in laws])
     ratio = np.log(g / i)
     truth = float(np.sum(g * ratio))
     tolerance = Z * math.sqrt(((np.sum(g * ratio**2) - truth**2) / n + np.sum(g * g / i) / m) / runs)
@@ -104,7 +104,7 @@ def test_an_atom_beside_a_continuous_part() -> None:
     truth = 0.4 * math.log(0.4 / 0.97) + 0.6 * (math.log(0.6 / 0.03) + 2.0)
     second = 0.4 * math.log(0.4 / 0.97) ** 2 + 0.6 * ((math.log(20) + 2.0) ** 2 + 4.0)
     sd = math.sqrt((second - truth**2) / n + 0.36 / 0.03 * math.exp(4) / m)
-    found = divergence(law, rng).value_bits * LN2
+    found = divergence(law, rng).value * LN2
     assert found == pytest.approx(truth, abs=Z * sd + 0.01)
     assert abs(found - 1.1 * truth) > Z * sd + 0.01
 
@@ -114,11 +114,11 @@ def test_genuine_scores_without_impostors_are_bounded_and_reported() -> None:
     law = ScoreLaw.weighted([0.0], [1_000_000], [5.0] * 300)
     found = divergence(law, rng)
     assert found.unmatched_genuine_share == 1.0
-    assert found.value_bits == pytest.approx(math.log2(1_000_000 / 3), abs=1e-9)
-    assert found.resolvable_bits == pytest.approx(math.log2(100_000))
+    assert found.value == pytest.approx(math.log2(1_000_000 / 3), abs=1e-9)
+    assert found.resolvable == pytest.approx(math.log2(100_000))
     half = divergence(ScoreLaw.weighted([0.0], [1_000_000], [5.0] * 300 + [0.0] * 300), rng)
     assert half.unmatched_genuine_share == 0.5
-    assert half.value_bits == pytest.approx(0.5 * math.log2(0.5 * 1_000_000 / 3) - 0.5, abs=0.01)
+    assert half.value == pytest.approx(0.5 * math.log2(0.5 * 1_000_000 / 3) - 0.5, abs=0.01)
     inside = divergence(ScoreLaw.weighted([0.0, 2.0], [500_000, 500_000], [1.0] * 300), rng)
     assert inside.unmatched_genuine_share == 1.0
     below = divergence(ScoreLaw.weighted([0.0], [1_000_000], [-1.0] * 3 + [0.0] * 297), rng)
@@ -130,8 +130,8 @@ def test_one_impostor_above_all_does_not_hide_the_rest() -> None:
     rng = np.random.default_rng(3)
     law = ScoreLaw.from_scores(rng.normal(20, 1, 1000), np.append(rng.normal(0, 1, 99_999), 99.0))
     found = divergence(law, rng)
-    assert found.value_bits > found.resolvable_bits - 0.5
-    assert found.resolvable_bits == pytest.approx(math.log2(10_000))
+    assert found.value > found.resolvable - 0.5
+    assert found.resolvable == pytest.approx(math.log2(10_000))
 
 
 def test_permuted_labels_show_no_bits() -> None:
@@ -144,13 +144,13 @@ def test_permuted_labels_show_no_bits() -> None:
     law = ScoreLaw.from_scores(np.diag(scores), scores[~np.eye(n, dtype=bool)])
     found = divergence(law, rng)
     tolerance = Z * math.sqrt(1 / (2 * 10 * n)) / LN2
-    assert abs(found.value_bits) < tolerance
+    assert abs(found.value) < tolerance
     assert abs(finite_divergence(law, n, rng).value) < tolerance
 
 
 def test_all_users_identical_is_zero_bits() -> None:
     found = divergence(ScoreLaw.weighted([1.5], [9900], [1.5] * 100), np.random.default_rng(0))
-    assert (found.value_bits, found.low_bits, found.high_bits) == (0.0, 0.0, 0.0)
+    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
     finite = finite_divergence(ScoreLaw.weighted([1.5], [9900], [1.5] * 100), 100, np.random.default_rng(0))
     assert finite.value == pytest.approx(0.0, abs=1e-15)
 
@@ -158,8 +158,8 @@ def test_all_users_identical_is_zero_bits() -> None:
 def test_two_users_are_enough_to_answer() -> None:
     found = divergence(ScoreLaw.from_scores([3.0, 4.0], [0.0, 1.0]), np.random.default_rng(0))
     assert found.unmatched_genuine_share == 1.0
-    assert found.value_bits == 0.0  # two impostors rule out nothing
-    assert found.resolvable_bits == 0.0
+    assert found.value == 0.0  # two impostors rule out nothing
+    assert found.resolvable == 0.0
 
 
 @pytest.mark.parametrize(("genuine", "impostor"), [([], [1.0]), ([1.0], []), ([], [])])
@@ -172,7 +172,7 @@ def test_halving_the_grid_hardly_moves_the_bits() -> None:
     rng = np.random.default_rng(2)
     genuine, impostor = rng.normal(2, 1, 5000), rng.normal(0, 1, 500_000)
     bits = [
-        divergence(ScoreLaw.from_scores(np.floor(genuine / h), np.floor(impostor / h)), rng, replicates=2).value_bits
+        divergence(ScoreLaw.from_scores(np.floor(genuine / h), np.floor(impostor / h)), rng, replicates=2).value
         for h in (2e-3, 1e-3)
     ]
     assert abs(bits[0] - bits[1]) < 0.01
@@ -183,9 +183,9 @@ def test_halving_the_grid_hardly_moves_the_bits() -> None:
 def test_order_and_monotone_scale_do_not_matter(data: st.DataObject) -> None:
     genuine = data.draw(st.lists(st.integers(0, 30).map(float), min_size=2, max_size=60))
     impostor = data.draw(st.lists(st.integers(-10, 30).map(float), min_size=2, max_size=200))
-    value = divergence(ScoreLaw.from_scores(genuine, impostor), np.random.default_rng(0), replicates=2).value_bits
+    value = divergence(ScoreLaw.from_scores(genuine, impostor), np.random.default_rng(0), replicates=2).value
     moved = ScoreLaw.from_scores([math.exp(x / 9) for x in genuine[::-1]], [math.exp(x / 9) for x in impostor[::-1]])
-    assert divergence(moved, np.random.default_rng(0), replicates=2).value_bits == value
+    assert divergence(moved, np.random.default_rng(0), replicates=2).value == value
 
 
 # --- finite number of users
@@ -218,7 +218,7 @@ def test_finite_value_saturates_at_log_users_while_divergence_does_not() -> None
     law = ScoreLaw.weighted([0.0], [10**12], [1.0] * 1000)
     rng = np.random.default_rng(0)
     assert finite_divergence(law, 1000, rng).value == pytest.approx(math.log2(1000), abs=1e-5)
-    assert divergence(law, rng).value_bits > 38
+    assert divergence(law, rng).value > 38
     assert finite_divergence(law, 10**6, rng).value > finite_divergence(law, 1000, rng).value
 
 
@@ -246,7 +246,7 @@ def coverage(runs: int, n: int, mu: float, effect: float, by_user: bool) -> tupl
         law = ScoreLaw.from_scores(np.diag(scores), scores[~np.eye(n, dtype=bool)])
         matrix = ScoreMatrix(scores, who, who, n) if by_user else None
         found = divergence(law, rng, comparisons=matrix, replicates=200)
-        low, high, value = found.low_bits, found.high_bits, found.value_bits
+        low, high, value = found.low, found.high, found.value
         hits += [value + s * (low - value) <= truth <= value + s * (high - value) for s in (1.0, 0.4)]
     return float(hits[0] / runs), float(hits[1] / runs)
 
@@ -265,8 +265,8 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     law = normal_law(np.random.default_rng(1), 1.0, 200, 39_800)
     first, second, other = (divergence(law, np.random.default_rng(seed)) for seed in (5, 5, 6))
     assert first == second
-    assert first.value_bits == other.value_bits
-    assert first.low_bits < first.value_bits < first.high_bits
+    assert first.value == other.value
+    assert first.low < first.value < first.high
 
 
 def list_coverage(runs: int, n: int, m: int, mu: float) -> tuple[float, float]:
@@ -277,8 +277,8 @@ def list_coverage(runs: int, n: int, m: int, mu: float) -> tuple[float, float]:
         law = ScoreLaw.from_scores(rng.normal(mu, 1.0, n), rng.normal(size=m))
         found = divergence(law, rng, replicates=200)
         known = divergence(ScoreLaw.weighted(law.values, law.counts * 1000, law.genuine), rng, replicates=200)
-        hits[0] += found.low_bits <= truth and (found.at_least or truth <= found.high_bits)
-        hits[1] += known.low_bits <= truth <= known.high_bits
+        hits[0] += found.low <= truth and (found.at_least or truth <= found.high)
+        hits[1] += known.low <= truth <= known.high
     return float(hits[0] / runs), float(hits[1] / runs)
 
 
@@ -297,6 +297,6 @@ def test_bits_are_called_a_lower_bound_where_genuine_scores_have_no_impostor_bes
     apart = divergence(ScoreLaw.from_scores(rng.normal(4, 1, 500), rng.normal(0, 1, 500)), rng, replicates=50)
     assert apart.at_least
     assert apart.to_json()["at_least"] is True
-    assert apart.low_bits < 8.0 / LN2
+    assert apart.low < 8.0 / LN2
     near = divergence(ScoreLaw.from_scores(rng.normal(0, 1, 200), rng.normal(0, 1, 200_000)), rng, replicates=50)
     assert near.at_least == (near.unmatched_genuine_share > 0.0)

@@ -37,7 +37,7 @@ def test_dropped_genuine_comparisons_leave_the_probe_as_impostor() -> None:
     scores = np.array([[np.nan, 1.0], [2.0, 5.0]])
     found = measure_matrix(ScoreMatrix(scores, np.array([0, 1]), np.array([0, 1]), 2, failed=1), replicates=20)
     assert (found.targets, found.impostors, found.probes_without_genuine, found.failed_comparisons) == (1, 2, 1, 1)
-    assert found.pse_paper is None  # one target is not enough for neighbours
+    assert found.pse_paper_bits is None  # one target is not enough for neighbours
 
 
 def test_matrices_without_common_subjects_are_refused() -> None:
@@ -65,10 +65,12 @@ def test_files_of_every_shape_reach_the_measures(tmp_path: Path) -> None:
     (tmp_path / "i.txt").write_text("-1\n2\n", encoding="utf-8")
     whole = score_measures(tmp_path / "m.csv", failed="keep", replicates=20)
     parts = score_measures(tmp_path / "g.txt", tmp_path / "i.txt", failed="keep", replicates=20)
-    assert whole.det.to_json() == parts.det.to_json()
+    assert whole.det == parts.det
     assert whole.failed_comparisons == parts.failed_comparisons == 1
     turned = score_measures(tmp_path / "m.csv", kind="distance", failed="keep", replicates=20)
-    assert turned.eer.value == 0.5  # read the wrong way round, no threshold is better than accepting all or none
+    assert (
+        turned.equal_error_rate.value == 0.5
+    )  # read the wrong way round, no threshold is better than accepting all or none
 
 
 @pytest.mark.parametrize(
@@ -79,12 +81,12 @@ def test_biometric_scores(name: str, eer: float, error: float) -> None:
     if not path.exists():
         pytest.skip("the shared data folder is not beside the repository")
     found = score_measures(path)
-    assert found.eer.value == pytest.approx(eer, abs=0.001)
-    assert found.eer.low < eer < found.eer.high
-    assert abs(found.eer.interpolated - found.eer.value) < 0.002
+    assert found.equal_error_rate.value == pytest.approx(eer, abs=0.001)
+    assert found.equal_error_rate.low < eer < found.equal_error_rate.high
+    assert abs(found.equal_error_rate.interpolated - found.equal_error_rate.value) < 0.002
     assert (found.targets, found.impostors) == (517, 517 * 516)
     assert found.identification_error is not None
     assert found.identification_error.value == pytest.approx(error, abs=1e-12)
-    assert found.pse.unmatched_genuine_share > 0.5
-    assert 9 < found.pse.value_bits < found.pse.resolvable_bits
-    assert found.pse_finite.high < np.log2(517)
+    assert found.pse_bits.unmatched_genuine_share > 0.5
+    assert 9 < found.pse_bits.value < found.pse_bits.resolvable
+    assert found.pse_finite_bits.high < np.log2(517)

@@ -54,7 +54,7 @@ def test_the_document_is_plain_and_complete(users: int, shift: float) -> None:
         "pse_finite_bits", "pse_paper_bits", "equal_error_rate", "det", "det_band", "frr_at_far",
         "laws", "rank_curve", "exposure",
     ]  # fmt: skip
-    assert list(document["pse_bits"]) == ["value", "low", "high", "at_least", "resolvable", "unmatched_genuine_share"]
+    assert list(document["pse_bits"]) == ["value", "low", "high", "resolvable", "unmatched_genuine_share", "at_least"]
     assert list(document["pse_paper_bits"]) == ["value", "jitter", "seed"]
     assert list(document["identification_error"]) == ["value", "low", "high"]
     assert list(document["top_k"][0]) == ["k", "error", "low", "high"]
@@ -70,13 +70,13 @@ def test_verbatim_release_and_pure_noise() -> None:
     assert known.identification_error.value == 0.0
     assert known.identification_error.high > 0.0
     assert known.lift == 300.0
-    assert known.eer.value == 0.0
-    assert known.pse.unmatched_genuine_share == 1.0
-    assert known.pse_finite.value == pytest.approx(math.log2(300), abs=0.02)
+    assert known.equal_error_rate.value == 0.0
+    assert known.pse_bits.unmatched_genuine_share == 1.0
+    assert known.pse_finite_bits.value == pytest.approx(math.log2(300), abs=0.02)
     assert unknown.identification_error.low <= unknown.guessing_error <= unknown.identification_error.high
     tolerance = 5 * math.sqrt(1 / (2 * 10 * 300)) / math.log(2)  # noise of cells with ten genuine scores
-    assert abs(unknown.pse.value_bits) < tolerance
-    assert unknown.eer.value == pytest.approx(0.5, abs=5 * math.sqrt(0.25 / 300))
+    assert abs(unknown.pse_bits.value) < tolerance
+    assert unknown.equal_error_rate.value == pytest.approx(0.5, abs=5 * math.sqrt(0.25 / 300))
 
 
 def test_one_seed_one_answer_and_no_measure_disturbs_another() -> None:
@@ -85,7 +85,7 @@ def test_one_seed_one_answer_and_no_measure_disturbs_another() -> None:
     assert first.to_json() == measured(scores, seed=4).to_json()
     assert first.to_json() != measured(scores, seed=5).to_json()
     fewer = measure(attack_of(scores)[0], users=80, seed=4, replicates=100)
-    assert fewer.eer == first.eer
+    assert fewer.equal_error_rate == first.equal_error_rate
     assert fewer.identification_error is None
 
 
@@ -148,11 +148,11 @@ def test_reference_values_on_check_ins(matcher: str, error: float, eer: float) -
     assert found.identification_error is not None
     assert found.identification_error.value == pytest.approx(error, abs=1e-12)
     assert found.top_k[0].error == pytest.approx(error, abs=1e-12)
-    assert found.eer.value == pytest.approx(eer, abs=5e-5)
+    assert found.equal_error_rate.value == pytest.approx(eer, abs=5e-5)
     # permuted labels: the same pipeline must find nothing
     null = measured(scores[np.random.default_rng(0).permutation(len(scores))])
     assert null.identification_error is not None
     assert null.identification_error.low <= null.guessing_error
     assert null.guessing_error - null.identification_error.value < 5 / len(scores)  # about one right by chance, sd 1
-    assert abs(null.pse.value_bits) < 5 * math.sqrt(1 / (2 * 10 * len(scores))) / math.log(2)
-    assert found.pse.low_bits > 3
+    assert abs(null.pse_bits.value) < 5 * math.sqrt(1 / (2 * 10 * len(scores))) / math.log(2)
+    assert found.pse_bits.low > 3

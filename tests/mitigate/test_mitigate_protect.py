@@ -640,6 +640,17 @@ def test_several_reports_keep_the_promise_for_all_of_them():
     assert found.goal.error_known_all is None
 
 
+def test_who_holds_everybodys_reports_can_be_the_attacker():
+    traces = crowd(100, 50)
+    alone, store = (protect(traces, split_traces(traces), 0.6, leak=leak) for leak in ("alone", "all"))
+    for found, one in zip(store.rows[1:], alone.rows[1:], strict=True):
+        assert found.guarantee.all_reports.bayes_error >= 0.6 - 1e-9
+        assert found.guarantee.all_reports.bayes_error == pytest.approx(0.6, abs=2e-3)  # no more noise than needed
+        assert found.guarantee.bayes_error >= one.guarantee.bayes_error - 1e-9
+    assert {point.mechanism for point in store.frontier} == {"rr", "glh"}
+    assert store.goal.basis != "measured"
+
+
 def test_a_tighter_budget_binds_both_mechanisms():
     traces = crowd(100, 50)
     found = protect(traces, split_traces(traces), 0.5, max_epsilon=1.0)

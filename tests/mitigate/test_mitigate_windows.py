@@ -65,7 +65,7 @@ def test_each_window_is_an_assessment_of_its_rows() -> None:
             alone.document["headline"]["knows"],
         )
         assert window.attackers_run == ["points", "profile", "crowd", "joint"]
-        assert window.pse_bits.to_json() == alone.best.measures.pse.to_json()  # type: ignore[union-attr]
+        assert window.pse_bits.to_json() == alone.best.measures.pse_bits.to_json()  # type: ignore[union-attr]
         assert (window.users, window.events) == (alone.users, alone.events)
     assert [window.identification_error is None for window in found] == [False, False, True, True, False]
     assert found[1].identification_error.value == 0.0  # type: ignore[union-attr]  # each has a second of their own

@@ -47,6 +47,7 @@ LIMITS = [
     {"cost": "discernibility"},
     {"k": None, "highest": 0.1},
     {"k": None, "average": 0.05},
+    {"k": None, "profile": "custodian-033"},
     {"k": 3, "average": 0.1, "suppress": 0.2},
     {"bins": {"age": "width:5"}},
     {"prefixes": ["job"], "hierarchies": {}},
@@ -73,6 +74,21 @@ def test_attributes_finds_what_was_predicted(folder: Path, changed: dict, name: 
     for document, file in (("generalisation", "out/generalisation.json"), ("table-release", "out/plan.json")):
         jsonschema.validate(json.loads(Path(file).read_text()), schema(document))
     jsonschema.validate(json.loads(Path(f"{name}.manifest.json").read_text()), schema("table-manifest"))
+
+
+@pytest.mark.parametrize(
+    ("profile", "smallest", "average"), [("ema", 11, 1.0), ("custodian-033", 3, 1.0), ("arx-success", 1, 0.05)]
+)
+def test_a_published_limit_is_met_as_attributes_judges_it(
+    folder: Path, profile: str, smallest: int, average: float
+) -> None:
+    result = found(k=None, profile=profile)
+    assert (result.limit.smallest_group, result.limit.average_risk) == (smallest, average)
+    result.write("out")
+    entropie.apply("out/plan.json", "people.csv", "safer.csv")
+    left = [level.column for level in result.columns if level.method != "drop"]
+    judged = entropie.attributes("safer.csv", columns=left, one_id_per_person=True, profile=profile)
+    assert judged.verdict.decision == "PASS"
 
 
 def test_no_id_no_other_column_and_no_order_is_written(folder: Path) -> None:

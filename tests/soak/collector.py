@@ -9,11 +9,13 @@ must hold does not; rates are printed beside their goals, since they depend on t
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,20 +49,58 @@ class Row:
     holds: bool | None = None
 
 
-def memory(service: Running) -> int:
-    """Bytes that the process holds in memory."""
-    for line in Path(f"/proc/{service.process.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    return 0
+class Watched:
+    """What a service takes while the block runs: its memory, ten times a second, and the time of its processor."""
+
+    def __init__(self, service: Running) -> None:
+        self._process = Path(f"/proc/{service.process.pid}")
+        self._sizes: list[int] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._over.wait(0.1):
+            fields = dict(
+                line.split(":", 1) for line in (self._process / "status").read_text().splitlines() if ":" in line
+            )
+            self._sizes.append(int(fields["VmRSS"].split()[0]) * 1024)
+
+    def __enter__(self) -> Watched:
+        self._begun = self._processor()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._seconds = self._processor() - self._begun
+
+    def _processor(self) -> float:
+        user, system = (self._process / "stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def rows(self, reports: int) -> list[Row]:
+        """Its processor time for each of so many reports, and its memory."""
+        return [
+            Row("  processor time of the service", "", f"{1e6 * self._seconds / reports:,.1f} us a report"),
+            self._held,
+        ]
+
+    @property
+    def _held(self) -> Row:
+        """The most that it held in each quarter; it must not grow in the second half, by which its caches are full."""
+        quarters = [max(part) / 1e6 for part in np.array_split(np.array(self._sizes), 4)]
+        told = ", ".join(f"{size:,.0f}" for size in quarters)
+        return Row(
+            "  memory, most in each quarter", "flat in the last two", f"{told} MB", quarters[3] < 1.02 * quarters[2]
+        )
 
 
 def singles(folder: Path, seconds: float) -> list[Row]:
     with running(folder / "store", "--collection", written(DRINKS, folder)) as service:
-        warm = loaded(service.port, DRINKS, links=64, seconds=min(5.0, seconds))
-        before = memory(service)
-        found = loaded(service.port, DRINKS, links=64, seconds=seconds)
-        after = memory(service)
+        warm = loaded(service.port, DRINKS, links=64, records=100, seconds=seconds, most=12_000)  # fills its caches
+        with Watched(service) as watched:
+            found = loaded(service.port, DRINKS, links=64, seconds=seconds)
         counted = total(service, DRINKS)
         confirmed = warm.accepted + found.accepted
         errors = found.broken + sum(found.statuses.values()) - found.statuses[200]
@@ -70,18 +110,22 @@ def singles(folder: Path, seconds: float) -> list[Row]:
         Row("  99 % of answers within", "<= 250 ms", f"{1e3 * found.quantile(0.99):,.0f} ms"),
         Row("  errors", "0", f"{errors:,}", errors == 0),
         Row("  reports counted, confirmed", "equal", f"{counted:,}, {confirmed:,}", counted == confirmed),
-        Row("  memory before, after", "flat", f"{before / 1e6:,.0f}, {after / 1e6:,.0f} MB"),
+        *watched.rows(found.accepted),
     ]
 
 
 def batches(folder: Path, seconds: float) -> list[Row]:
     with running(folder / "store", "--collection", written(PLACES, folder)) as service:
-        found = loaded(service.port, PLACES, links=16, records=100, seconds=seconds)
+        with Watched(service) as watched:
+            found = loaded(service.port, PLACES, links=16, records=100, seconds=seconds)
         counted = total(service, PLACES)
     rate = found.accepted / found.taken
+    errors = found.broken + sum(found.statuses.values()) - found.statuses[200]
     return [
         Row(f"batches of 100 reports, {seconds:g} s", ">= 10,000 reports/s", f"{rate:,.0f} reports/s"),
+        Row("  errors", "0", f"{errors:,}", errors == 0),
         Row("  reports counted, confirmed", "equal", f"{counted:,}, {found.accepted:,}", counted == found.accepted),
+        *watched.rows(found.accepted),
     ]
 
 
@@ -99,7 +143,8 @@ def preloaded(folder: Path, seconds: float, reports: int) -> list[Row]:
     begun = time.perf_counter()
     with running(folder / "store") as service:
         opened = time.perf_counter() - begun
-        found = loaded(service.port, DRINKS, links=64, seconds=seconds)
+        with Watched(service) as watched:
+            found = loaded(service.port, DRINKS, links=64, seconds=seconds)
         service.end()
     store = SqliteStore(folder / "store")
     counted, sound = store.totals(DRINKS.id).accepted - before, store.problems() == []
@@ -110,6 +155,7 @@ def preloaded(folder: Path, seconds: float, reports: int) -> list[Row]:
         Row("  start with its checks", "", f"{opened:,.1f} s"),
         Row("  reports counted, confirmed", "equal", f"{counted:,}, {found.accepted:,}", counted == found.accepted),
         Row("  store sound", "yes", "yes" if sound else "no", sound),
+        *watched.rows(found.accepted),
     ]
 
 

@@ -127,6 +127,28 @@ def test_where_branch_and_bound_ends_early_both_ends_hold() -> None:
     assert named.low <= named.high
 
 
+def test_choices_that_can_be_counted_are_exact() -> None:
+    """Five of twenty rows: 15,504 choices."""
+    Q = random_channel(np.random.default_rng(8), 20, 30, 0.3)
+    found = channel.success(Q, 5)
+    assert found.low == found.high
+    best = max(Q[list(rows)].max(axis=0).sum() for rows in itertools.combinations(range(20), 5))
+    assert found.high == pytest.approx(best / 5, rel=1e-12)
+
+
+def test_few_of_many_rows_take_seconds() -> None:
+    """Only few nodes of the search are opened; both ends hold."""
+    Q = np.random.default_rng(9).dirichlet(np.full(250, 0.3), size=250)
+    begun = time.process_time()
+    found, named = channel.alpha_bits(Q, 12, 1e-4), channel.success(Q, 12)
+    assert time.process_time() - begun < 10.0
+    rows = np.random.default_rng(4).choice(250, 12, replace=False)
+    assert capacities(Q[rows][None], rounds=200)[0][0] <= found.high <= math.log2(12)
+    assert Q[rows].max(axis=0).sum() / 12 <= named.high
+    assert 1.0 < found.low <= found.high
+    assert named.low <= named.high
+
+
 @pytest.mark.parametrize("kind", ["many inputs tie", "a chain", "a row of its own", "almost alike"])
 def test_stubborn_channels_reach_the_gap(kind: str) -> None:
     """Where inputs nearly tie Blahut-Arimoto crawls; the certificate closes all the same, and is one."""

@@ -11,6 +11,7 @@ const PERMANENT = {
   404: "does not know this collection",
   410: "has closed this collection",
   413: "says that the answer is too large",
+  415: "does not take answers in this form",
 };
 
 /** Ask for a document; the bytes of the answer. */

@@ -4,7 +4,10 @@ alone       names the sender of one report among people with different items, by
 all reports names the senders of whole stores (`store`)
 epsilon     two items, fresh reports of each, and the reports that tell them apart best: the least budget with which
             so many of them are compatible (Clopper and Pearson's limits)
-black box   knows nothing of the mechanism: names the item by what was reported most often for it in other reports
+black box   knows no probability of the mechanism: names the item that was most often behind such reports in a lesson.
+            Such are equal ones, or those that speak for the same of the items (a hash, a set, a half hardly ever comes
+            twice); which of the two is better is learned from the lesson. With reports enough it comes close to the
+            best there is, so that it is an estimate of it that trusts no formula
 
 Nothing measured may exceed what is stated by more than five deviations, which chance does once in three million.
 """
@@ -148,17 +151,20 @@ class _Job:
         return _share(np.array(found), 1.0 - bound.bayes_error, False, len(self.data))
 
     def black_box(self) -> Measured:
-        """One half of the reports teaches which item is likeliest behind each report, the other is named by it."""
-        lesson: dict[bytes, Counter[int]] = {}
-        items, credit, half = np.unique(self.data), [], self.reports // 2
-        for place, sent in self.batches(items, half):
-            for key, item in zip(self._keys(sent), place.tolist(), strict=True):
-                lesson.setdefault(key, Counter())[item] += 1
-        named = {key: seen.most_common(1)[0][0] for key, seen in lesson.items()}
-        for place, sent in self.batches(items, half):
-            for key, item in zip(self._keys(sent), place.tolist(), strict=True):
-                credit.append(float(named.get(key, 0) == item))
-        return _share(np.array(credit), float(self.mechanism.success_alone(len(items))), False)
+        """Three quarters of the reports are the lesson, of which one tells which rule is better; the rest is named."""
+        items, lessons = np.unique(self.data), (_Lesson(), _Lesson())
+        right = [0, 0]
+        for place, sent in self.batches(items, self.reports // 2):
+            for lesson, keys in zip(lessons, self._kinds(items, sent), strict=True):
+                lesson.learn(keys, place)
+        for place, sent in self.batches(items, self.reports // 4):
+            for rule, keys in enumerate(self._kinds(items, sent)):
+                right[rule] += int((lessons[rule].named(keys) == place).sum())
+        best, credit = int(right[1] > right[0]), []
+        for place, sent in self.batches(items, self.reports // 4):
+            credit.append(lessons[best].named(self._kinds(items, sent)[best]) == place)
+        stated = float(self.mechanism.success_alone(len(items)))
+        return _share(np.concatenate(credit).astype(np.float64), stated, False)
 
     def epsilon(self) -> Measured:
         """The budget that two items' reports prove, by the reports that tell the two apart best."""
@@ -193,9 +199,28 @@ class _Job:
         """Reports in whole rounds of people."""
         return max(1, self.reports // len(self.data)) * len(self.data)
 
-    def _keys(self, sent: Any) -> list[bytes]:
-        """Reports as something that can be looked up."""
-        return [row.tobytes() for row in self.mechanism.rows_of(sent)]
+    def _kinds(self, items: Codes, sent: Any) -> tuple[list[bytes], list[bytes]]:
+        """Reports as they are, and which items each speaks for most and least."""
+        chances = self.mechanism.likelihoods(sent)[:, items]
+        most = chances >= chances.max(axis=1, keepdims=True) * (1.0 - 1e-9)
+        least = chances <= chances.min(axis=1, keepdims=True) * (1.0 + 1e-9)
+        shapes = most + 2 * least
+        return [row.tobytes() for row in self.mechanism.rows_of(sent)], [row.tobytes() for row in shapes]
+
+
+class _Lesson:
+    """How often each item was behind each kind of report."""
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, Counter[int]] = {}
+
+    def learn(self, keys: list[bytes], items: Codes) -> None:
+        for key, item in zip(keys, items.tolist(), strict=True):
+            self._seen.setdefault(key, Counter())[item] += 1
+
+    def named(self, keys: list[bytes]) -> Codes:
+        """The item most often behind such a report; the first where there was none."""
+        return np.array([self._seen[key].most_common(1)[0][0] if key in self._seen else 0 for key in keys], np.int64)
 
 
 def _share(credit: Floats, stated: float, sharp: bool, each: int = 1) -> Measured:

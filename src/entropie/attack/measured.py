@@ -16,6 +16,8 @@ from entropie.attack.scoring import attack as attack_all_pairs
 from entropie.attack.single import attack_single
 from entropie.data.split import Knowledge, Split
 from entropie.data.traces import Traces
+from entropie.document.base import plain
+from entropie.document.measured import Control
 from entropie.measures.best import BestAttack, strength
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.summary import Identified, Measures, measure
@@ -45,7 +47,7 @@ class Attack:
             "matcher": self.matcher,
             "knowledge": self.knowledge,
             **self.measures.to_json(),
-            "null_baseline": None if self.null is None else _null_json(self.null),
+            "null_baseline": None if self.null is None else plain(self.null, Control),
             "seconds": round(self.seconds, 3),
         }
 
@@ -115,9 +117,3 @@ class Models:
             pilot=pilot,
             atoms=self.atoms,
         )
-
-
-def _null_json(null: Measures) -> dict[str, Any]:
-    document = null.to_json()
-    kept = ("identification_error", "pse_bits", "pse_finite_bits", "equal_error_rate")
-    return {name: document[name] for name in kept}

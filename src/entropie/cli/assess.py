@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import click
 
@@ -23,10 +23,9 @@ from entropie.cli.options import (
     verbose_option,
 )
 from entropie.request import About, Attackers, Limits, Output, People, Request, Run, Source, SplitRule
+from entropie.table_request import TableRequest
 
-if TYPE_CHECKING:
-    from entropie.assessment import Assessment
-
+Asked = TypeVar("Asked", Request, TableRequest)
 _DEMO_KNOWN_EVENTS = 5
 EXIT_BAD_INPUT = 2
 _DEMO = "MovieLens latest-small, ratings of 4 and above"
@@ -105,7 +104,7 @@ def run(request: Request, view: View) -> int:
 
     Nothing found is lost for a file that cannot be written: each is tried, the result is printed, then it is said.
     """
-    from entropie.assessment import FILES
+    from entropie.assessment import FILES, assessed
     from entropie.atomic import check_file, claimed, publicly, refuse_overwriting, written
     from entropie.cli.summary import assessment_text
     from entropie.cli.verdicts import Verdicts
@@ -123,7 +122,8 @@ def run(request: Request, view: View) -> int:
     if wanted.metrics is not None:
         check_file(wanted.metrics)
     with publicly() if wanted.public else nullcontext(), claimed(wanted.out):
-        result = _assessed(request, view.quiet)
+        with running(request, view.quiet) as whole:
+            result = assessed(whole)
         tried = output.Attempts()
         tried.run(lambda: result.write_into(wanted.out, report=wanted.report))
         if wanted.metrics is not None:
@@ -143,13 +143,13 @@ def run(request: Request, view: View) -> int:
     return result.exit_code
 
 
-def _assessed(request: Request, quiet: bool) -> Assessment:
-    from entropie.assessment import assessed
-
+@contextmanager
+def running(request: Asked, quiet: bool) -> Iterator[Asked]:
+    """A request whose progress is shown, and which keeps the command."""
     with output.stages(quiet=quiet) as progress:
         progress("reading", 0.0)
         how = replace(request.run, progress=progress, command=output.command())
-        return assessed(replace(request, run=how))
+        yield replace(request, run=how)
 
 
 def _movielens() -> Any:

@@ -190,6 +190,46 @@ def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> No
         output.show(f"{output.table(('collection', 'reports'), rows)}\n\nStore: {output.name(out)}")
 
 
+@collect.command(cls=Command)
+@click.argument("records", nargs=-1, required=True, type=FILE)
+@option("--collection", type=FILE, required=True, metavar="FILE", group="Input", help="The collection document.")
+@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv or .parquet).")
+@public_option
+@quiet_option
+@json_option
+def reports(records: tuple[Path, ...], collection: Path, out: Path, quiet: bool, as_json: bool) -> None:
+    """Turn records that were written to files into files of reports for `estimate`, on one machine or with Spark.
+
+    RECORDS are bodies as devices send them, one after the other. Each random number counts once, over all files named.
+    The parameters are written beside the reports, as OUT.parameters.json.
+
+    \b
+    entropie collect reports bodies/*.bin --collection drinks.json --out reports.parquet
+    entropie estimate reports.parquet
+    """
+    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.collector.bodies import taken
+    from entropie.collector.document import read
+    from entropie.contents import read_bytes
+    from entropie.data.columns import TableWriter
+    from entropie.mechanisms.parameters import to_document
+
+    parameters = out.with_name(f"{out.name}.parameters.json")
+    refuse_overwriting([*records, collection], [out, parameters])
+    for path in (out, parameters):
+        check_file(path)
+    name = f"The collection document {collection}"
+    made = read(read_bytes(collection, name), name)
+    with TableWriter(out) as writer:
+        found = taken(records, made, writer)
+        write_file(parameters, to_document(made.device) + "\n")
+    if as_json:
+        output.print_json(found.to_json())
+    elif not quiet:
+        left = f"Sent twice and taken once: {count(found.duplicate)}. Not valid: {count(found.invalid)}."
+        output.show(f"{plural(found.reports, 'report')} in {output.name(out)}\n{left}")
+
+
 @click.command(cls=Command)
 @option("--store", required=True, metavar="STORE", group="Input", help="File to count in, or postgresql://...")
 @option("--collection", "collections", type=FILE, multiple=True, metavar="FILE", group="Input",
@@ -199,6 +239,8 @@ def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> No
         help="Its port; 0 takes a free one. [8080]")  # fmt: skip
 @option("--admin-port", type=int, default=8081, metavar="PORT", group="Running",
         help="Port of the admin listener, on loopback. [8081]")  # fmt: skip
+@option("--mark", type=FILE, metavar="FILE", group="Running",
+        help="Keep here how far a store in PostgreSQL has come.")  # fmt: skip
 @option("--webhook", metavar="URL", group="Running", help="Send alerts there, signed with a secret.")
 @option("--new-token", is_flag=True, group="Running", help="Replace the admin token.")
 def serve(
@@ -207,6 +249,7 @@ def serve(
     host: str,
     port: int,
     admin_port: int,
+    mark: Path | None,
     webhook: str | None,
     new_token: bool,
 ) -> None:
@@ -228,14 +271,15 @@ def serve(
         raise InvalidInput("The service needs the extra `collector`; run: pip install 'entropie[collector]'") from None
     documents = tuple(read_bytes(path, f"The collection document {path}") for path in collections)
     told = None if webhook is None else Webhook(webhook, os.environ.get(_SECRET, "").encode())
-    serve(Served(store, host, port, admin_port, documents, new_token, told), output.show, output.complain)
+    serve(Served(store, host, port, admin_port, documents, new_token, told, mark), output.show, output.complain)
 
 
 @click.command(cls=Command)
 @click.argument("store")
+@option("--mark", type=FILE, metavar="FILE", group="Input", help="The mark that a service keeps, with PostgreSQL.")
 @quiet_option
 @json_option
-def doctor(store: str, quiet: bool, as_json: bool) -> int:
+def doctor(store: str, mark: Path | None, quiet: bool, as_json: bool) -> int:
     """Check what a service keeps: nothing damaged, nothing rolled back, every report counted once.
 
     Exit code 1 where something is wrong. The service may be running.
@@ -245,7 +289,7 @@ def doctor(store: str, quiet: bool, as_json: bool) -> int:
     """
     from entropie.collector.examine import examined
 
-    found = examined(store)
+    found = examined(store, mark)
     if as_json:
         output.print_json(found.to_json())
     elif not quiet:

@@ -18,10 +18,13 @@ from entropie.cli.options import (
     quiet_option,
     verbose_option,
 )
-from entropie.words import bits, count, percent
+from entropie.words import bits, count, percent, plural
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from entropie.gate.comparison import Comparison, Side
+    from entropie.gate.table_comparison import TableComparison
 
 
 @click.command(cls=Command)
@@ -52,7 +55,7 @@ def compare(
     verbose: bool,
     quiet: bool,
 ) -> int:
-    """Did the risk rise from OLD to NEW, both files assessment.json or their folders?
+    """Did the risk rise from OLD to NEW, both files assessment.json or attributes.json, or their folders?
 
     Exit code 1 means that it did: the whole 95 % interval of the difference is above the tolerance. Different attacks
     (another rule, other knowledge) cannot be compared: then the exit code is 0, or 3 with --strict.
@@ -61,8 +64,8 @@ def compare(
     entropie compare last-month this-month
     """
     from entropie.cli.verdicts import Verdicts
-    from entropie.document import file_of, read
-    from entropie.gate.comparison import compare as compared
+    from entropie.follow_up import compare as compared
+    from entropie.follow_up import file_of, read
     from entropie.gate.judged import Judged
 
     files = file_of(old), file_of(new)
@@ -70,7 +73,7 @@ def compare(
     documents = read(files[0]), read(files[1])
     for file, document in zip(files, documents, strict=True):
         check_companions(file, document)
-    comparison = compared(*documents, tolerance_error)
+    comparison = compared(*documents, tolerance_error=tolerance_error)
     code = comparison.exit_code(strict)
     tried = output.Attempts()
     verdicts.write(tried, lambda: Judged.of_comparison(comparison.to_json(), code), "compare")
@@ -96,8 +99,38 @@ def check_companions(file: Path, document: dict[str, Any]) -> None:
             output.complain(f"Note: {output.name(gauges)} is not of the same run as the JSON beside it.")
 
 
-def comparison_text(comparison: Comparison, *, verbose: bool) -> str:
-    """The decision, the two numbers, and what to mind; with `verbose` the bits too."""
+def comparison_text(comparison: Comparison | TableComparison, *, verbose: bool) -> str:
+    """The decision, the numbers, and what to mind; with `verbose` the bits too."""
+    sides, numbers = _of_tables(comparison) if _is_table(comparison) else _of_events(comparison, verbose)
+    parts = [output.paragraph(comparison.sentence), "\n".join(sides), numbers]
+    if comparison.warnings:
+        parts.append("\n".join(output.paragraph(f"Note: {warning}") for warning in comparison.warnings))
+    return "\n\n".join([*parts, output.paragraph(comparison.assumption)])
+
+
+def _is_table(comparison: Comparison | TableComparison) -> TypeIs[TableComparison]:
+    return comparison.schema == "entropie.table-comparison/1"
+
+
+def _of_tables(comparison: TableComparison) -> tuple[list[str], str]:
+    """What is compared of two tables, and the numbers."""
+    old, new = comparison.old, comparison.new
+    rows: list[tuple[str, float, float]] = [
+        ("re-identified", old.identification_risk.value, new.identification_risk.value),
+        ("... in the smallest groups", old.highest_risk, new.highest_risk),
+    ]
+    shown = [[name, percent(was), percent(now), f"{_signed((now - was) * 100)} points"] for name, was, now in rows]
+    shown.append(["bits of all columns", bits(old.bits), bits(new.bits), f"{_signed(comparison.bits_difference)} bits"])
+    sides = [
+        f"{name}: {Path(side.source).name}, {side.date[:10]}, {count(side.people)} people, "
+        f"{plural(len(side.columns), 'column')}"
+        for name, side in (("old", old), ("new", new))
+    ]
+    return sides, output.table(["", "old", "new", "difference"], shown)
+
+
+def _of_events(comparison: Comparison, verbose: bool) -> tuple[list[str], str]:
+    """The same of two assessments of events."""
     risk = comparison.risk_difference
     rows = [
         [
@@ -110,14 +143,8 @@ def comparison_text(comparison: Comparison, *, verbose: bool) -> str:
     ]
     if verbose:
         rows += _bits_rows(comparison)
-    parts = [
-        output.paragraph(comparison.sentence),
-        f"{_side_line('old', comparison.old)}\n{_side_line('new', comparison.new)}",
-        output.table(["", "old", "new", "difference", f"{comparison.risk_level} CI"], rows),
-    ]
-    if comparison.warnings:
-        parts.append("\n".join(output.paragraph(f"Note: {warning}") for warning in comparison.warnings))
-    return "\n\n".join([*parts, output.paragraph(comparison.assumption)])
+    sides = [_side_line("old", comparison.old), _side_line("new", comparison.new)]
+    return sides, output.table(["", "old", "new", "difference", f"{comparison.risk_level} CI"], rows)
 
 
 def _bits_rows(comparison: Comparison) -> list[list[str]]:

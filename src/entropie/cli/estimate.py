@@ -43,7 +43,7 @@ _KEPT_REPORTS = 1 << 22
 @parameters_option
 @dictionary_option
 @option("--item", "items", multiple=True, metavar="I", group="Input", help="Estimate this item only; repeatable.")
-@option("--likely", is_flag=True, group="Output", help="Also the most likely distribution (rr, glh).")
+@option("--likely", is_flag=True, group="Output", help="Also the most likely distribution.")
 @option("--out", type=FILE, metavar="FILE", group="Output", help="Write all estimates (.csv or .parquet).")
 @option("--save-counts", type=FILE, metavar="FILE", group="Output", help="Write the counts (.npz), to be merged later.")
 @public_option

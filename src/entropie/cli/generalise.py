@@ -41,6 +41,7 @@ _COSTS = {
 @click.argument("table", type=click.Path(path_type=Path))
 @option("--columns", required=True, metavar="A,B,C", group="Attacker", help="Columns that an attacker may know.")
 @option("--id", "id_column", metavar="C", group="Input", help="Column that holds the person, once each.")
+@option("--profile", metavar="NAME", group="Verdict", help="Meet this published limit.")
 @option("--k", type=COUNT, metavar="N", group="Verdict", help="Everybody shares their values with N at least.")
 @option("--highest", type=SHARE, metavar="SHARE", group="Verdict", help="Highest risk of anybody: 1/N.")
 @option("--average", type=SHARE, metavar="SHARE", group="Verdict", help="Average risk: groups divided by people.")
@@ -64,6 +65,7 @@ def generalise(
     table: Path,
     columns: str,
     id_column: str | None,
+    profile: str | None,
     k: int | None,
     highest: float | None,
     average: float | None,
@@ -111,6 +113,7 @@ def generalise(
             result = find(
                 table,
                 columns=_names(columns),
+                profile=profile,
                 k=k,
                 highest=highest,
                 average=average,

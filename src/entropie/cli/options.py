@@ -13,6 +13,7 @@ from entropie.atomic import publicly
 from entropie.errors import EntropieError, InvalidInput
 from entropie.kinds import Kind, converted, option_of
 from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
+from entropie.table_request import Table, TableOutput
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -24,6 +25,8 @@ _GROUPS: dict[type, str] = {
     Limits: "Verdict",
     About: "Sign-off",
     Output: "Output",
+    Table: "Input",
+    TableOutput: "Output",
     Run: "Running",
 }
 _ORDER = ("Input", "Mechanism", "Attacker", "Verdict", "Mitigation", "Sign-off", "Output", "Running", "")
@@ -100,7 +103,12 @@ def _declared(section: type, field: dataclasses.Field[Any]) -> Callable[[AnyComm
     shown = option_of(field)
     assert shown is not None
     name = f"--{shown.spelled or field.name.replace('_', '-')}"
-    settings: dict[str, Any] = {"cls": Grouped, "group": _GROUPS[section], "help": _help(field), "default": None}
+    settings: dict[str, Any] = {
+        "cls": Grouped,
+        "group": shown.group or _GROUPS[section],
+        "help": _help(field),
+        "default": None,
+    }
     if shown.kind == "flag":
         return click.option(name, field.name, is_flag=True, flag_value=not field.default, **settings)
     settings["metavar"] = shown.metavar or f"[{'|'.join(shown.choices)}]"

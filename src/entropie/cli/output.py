@@ -24,7 +24,7 @@ from entropie.errors import EntropieError, OutputFailed, printable, without_pass
 from entropie.progress import EXPECTED
 
 if TYPE_CHECKING:
-    from entropie.measures.divergence import Divergence
+    from entropie.document.measured import ScoreBits
 
 _Made = TypeVar("_Made")
 _LONG_WORD = re.compile(r"(\S{200})\S{200,}")
@@ -136,10 +136,10 @@ def plain_bits(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def shown_bits(pse: Divergence) -> str:
+def shown_bits(pse: ScoreBits) -> str:
     """Bits, or the limit where the value lies beyond what the data can show."""
-    over = pse.value_bits > pse.resolvable_bits
-    return f"over {words.bits(pse.resolvable_bits)}" if over else words.bits(pse.value_bits)
+    over = pse.value > pse.resolvable
+    return f"over {words.bits(pse.resolvable)}" if over else words.bits(pse.value)
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

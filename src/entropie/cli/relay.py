@@ -30,4 +30,4 @@ def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
         from entropie.collector.relay import relay as run
     except ImportError:
         raise InvalidInput("The relay needs the extra `collector`; run: pip install 'entropie[collector]'") from None
-    run(Relaying(to, batch, wait), host, port, output.show)
+    run(Relaying(to, batch, wait), host, port, output.show, output.complain)

@@ -27,8 +27,8 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     entropie report entropie-out/assessment.json
     """
     from entropie.atomic import claimed, refuse_overwriting
-    from entropie.document import read
     from entropie.drawing import available
+    from entropie.follow_up import read
     from entropie.page import write_report
 
     out = out or assessment.parent / "report.html"

@@ -128,10 +128,17 @@ def systems_text(measured: Mapping[str, ScoreSetMeasures]) -> str:
     """Several systems side by side."""
     rows = []
     for called, one in measured.items():
-        error, pse = one.identification_error, one.pse
-        bits = f"{'at least ' if pse.at_least else ''}{words.bits(pse.value_bits)}"
+        error, pse, rate = one.identification_error, one.pse_bits, one.equal_error_rate
+        bits = f"{'at least ' if pse.at_least else ''}{words.bits(pse.value)}"
         right = "" if error is None else f"{words.percent(error.complement.value)} ({words.interval(error.complement)})"
-        rows.append([output.name(called), right, f"{words.percent(one.eer.value)} ({words.interval(one.eer)})", bits])
+        rows.append(
+            [
+                output.name(called),
+                right,
+                f"{words.percent(rate.value)} ({words.interval(rate)})",
+                bits,
+            ]
+        )
     headers = ["system", "re-identified (95 % CI)", "equal-error (95 % CI)", "bits"]
     notes = (
         "Re-identified: how often the right person has the best score. A difference counts where systems were tried on "
@@ -148,14 +155,14 @@ def scores_text(measures: ScoreSetMeasures, verbose: bool = False) -> str:
         output.table(["measure", "value", "95 % CI"], _rows(measures, verbose)),
         output.paragraph(_reading(measures)),
     ]
-    if measures.eer.value > 0.5:
+    if measures.equal_error_rate.value > 0.5:
         hint = "Impostors score better than genuine pairs: add --distance, or swap the two files."
         parts.insert(1, output.paragraph(hint))
     return "\n\n".join(parts)
 
 
 def _headline(measures: ScoreSetMeasures) -> str:
-    error, rate = measures.identification_error, measures.eer
+    error, rate = measures.identification_error, measures.equal_error_rate
     if error is None:
         return f"Equal-error rate: {words.percent(rate.value)} (95 % CI {words.interval(rate)})."
     right = error.complement
@@ -175,7 +182,7 @@ def _counts(measures: ScoreSetMeasures) -> str:
 def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
     from entropie.measures.intervals import Interval
 
-    pse, error = measures.pse, measures.identification_error
+    pse, error = measures.pse_bits, measures.identification_error
 
     def shares(label: str, ends: Interval | EqualErrorRate) -> list[str]:
         if verbose:
@@ -183,9 +190,9 @@ def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
         return [label, words.percent(ends.value), words.interval(ends)]
 
     shown = (lambda value: f"{value:.6g}") if verbose else words.bits
-    ends = f"at least {shown(pse.low_bits)}" if pse.at_least else f"{shown(pse.low_bits)} to {shown(pse.high_bits)}"
-    rows = [["bits (PSE)", shown(pse.value_bits), ends]]
-    rows.append(shares("equal-error rate", measures.eer))
+    ends = f"at least {shown(pse.low)}" if pse.at_least else f"{shown(pse.low)} to {shown(pse.high)}"
+    rows = [["bits (PSE)", shown(pse.value), ends]]
+    rows.append(shares("equal-error rate", measures.equal_error_rate))
     if error is not None:
         rows.append(shares("not re-identified", error))
     rows += [
@@ -201,10 +208,10 @@ def _rows(measures: ScoreSetMeasures, verbose: bool) -> list[list[str]]:
 
 def _reading(measures: ScoreSetMeasures) -> str:
     """What the bits mean and how far they can be trusted."""
-    pse = measures.pse
+    pse = measures.pse_bits
     text = (
         f"Bits say how far genuine and impostor scores differ; {words.count(measures.impostors)} impostor scores "
-        f"resolve up to {words.bits(pse.resolvable_bits)} bits."
+        f"resolve up to {words.bits(pse.resolvable)} bits."
     )
     if pse.unmatched_genuine_share > 0.0:
         text += (

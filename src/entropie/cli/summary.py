@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entropie.cli import output
+from entropie.cli.verdicts import conditions, files_text
 from entropie.document.assessment import NAMES, SplitFacts, leading
 from entropie.words import bits, count, interval, percent, plural
 
@@ -69,7 +70,8 @@ def _headline(result: Assessment) -> str:
             text += f"; of the most exposed {percent(exposed.share)}, {right}"
         return output.paragraph(f"{text}.")
     lines = output.paragraph(verdict["headline"])
-    return "\n".join([lines, *map(output.paragraph, _conditions(verdict, result))])
+    more = "; attack more with --targets" if result.best.measures.targets < result.users else ""
+    return "\n".join([lines, *map(output.paragraph, conditions(verdict, more))])
 
 
 def _assessed(result: Assessment) -> str:
@@ -78,26 +80,6 @@ def _assessed(result: Assessment) -> str:
     if total <= result.assessed:
         return "people"
     return f"the {plural(result.assessed, 'person', 'people')} assessed (of {count(total)})"
-
-
-def _conditions(verdict: dict[str, Any], result: Assessment) -> list[str]:
-    """What the decision rests on beside the number: first whatever narrows the assessment."""
-    lines = []
-    if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
-        lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
-    if verdict["decision"] == "PASS (limited)":
-        unless = "Exit code 3: a pipeline goes on only with --accept-limited."
-        lines.append("Accepted by --accept-limited." if verdict["limits_accepted"] else unless)
-    lines += verdict["unsettled"]
-    if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
-        lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
-    if verdict["people_needed"] is not None:
-        needed = plural(verdict["people_needed"], "person", "people")
-        drawn = "; attack more with --targets" if result.best.measures.targets < result.users else ""
-        lines.append(f"About {needed} would be needed to tell{drawn}.")
-    if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
-        lines.append(f"Waived until {verdict['waiver']['expires']}.")
-    return lines
 
 
 def _people(result: Assessment, name: str) -> list[str]:
@@ -260,15 +242,7 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
         lines.append(f"Next:   judge it (--profile ema), lower it ({lower})")
     elif not result.verdict["decision"].startswith("PASS"):
         lines.append(f"Next:   lower it ({lower})")
-    report = next((file for file in files if file.suffix == ".html"), None)
-    if report is not None:
-        from entropie.drawing import available
-
-        lines.append(f"Report: {output.name(report)}")
-        if not available():
-            lines.append("The report has no charts; for these run: pip install 'entropie[report]'")
-    elif files:
-        lines.append(f"All numbers: {output.name(files[0])}")
+    lines += files_text(files)
     return "\n".join(lines)
 
 
@@ -311,24 +285,24 @@ def _matcher_row(attack: Attack) -> list[str]:
         percent(1.0 - error.value),
         interval(error.complement),
         "" if within is None else percent(1.0 - within),
-        percent(measures.eer.value),
-        output.shown_bits(measures.pse),
-        "" if attack.null is None else bits(attack.null.pse.value_bits),
+        percent(measures.equal_error_rate.value),
+        output.shown_bits(measures.pse_bits),
+        "" if attack.null is None else bits(attack.null.pse_bits.value),
     ]
 
 
 def _information(result: Assessment) -> str:
     """The paper's measures in sentences: PSE of the scores, PIE of one event."""
-    pse, name = result.best.measures.pse, bits(math.log2(result.users))
-    if pse.high_bits <= 0.0 or pse.value_bits <= 0.0:
+    pse, name = result.best.measures.pse_bits, bits(math.log2(result.users))
+    if pse.high <= 0.0 or pse.value <= 0.0:
         said = "The scores show no information about who a person is"
-    elif pse.value_bits > pse.resolvable_bits:
-        said = f"The scores carry over {bits(pse.resolvable_bits)} bits about who a person is, all these data can show"
+    elif pse.value > pse.resolvable:
+        said = f"The scores carry over {bits(pse.resolvable)} bits about who a person is, all these data can show"
     else:
-        ends = f"95 % CI {bits(pse.low_bits)} to {bits(pse.high_bits)}"
+        ends = f"95 % CI {bits(pse.low)} to {bits(pse.high)}"
         said = (
-            f"The scores carry {bits(pse.value_bits)} bits about who a person is ({ends}; these data can show up to "
-            f"{bits(pse.resolvable_bits)})"
+            f"The scores carry {bits(pse.value)} bits about who a person is ({ends}; these data can show up to "
+            f"{bits(pse.resolvable)})"
         )
     said = f"EER: equal-error rate. Bits: personal score entropy (PSE). {said}, in an unlimited population; "
     said += f"{name} bits single out one of {count(result.users)}."
@@ -350,7 +324,13 @@ def _known_events(result: Assessment) -> str:
         known = str(row.train_events or (f"all ({most})" if most else "all"))
         best = row.figure
         rows.append(
-            [known, best.matcher, percent(best.right.value), interval(best.right), output.shown_bits(best.measures.pse)]
+            [
+                known,
+                best.matcher,
+                percent(best.right.value),
+                interval(best.right),
+                output.shown_bits(best.measures.pse_bits),
+            ]
         )
     return output.table(["events known", "matcher", "re-identified", "95 % CI", "bits"], rows)
 
@@ -361,9 +341,9 @@ def _convergence(found: Convergence | None) -> str:
         return "Too few people to show how the bits change with their number (200 are needed)."
     by_size: dict[int, list[float]] = {}
     for point in found.points:
-        by_size.setdefault(point.users, []).append(point.pse.value_bits)
+        by_size.setdefault(point.users, []).append(point.pse_bits.value)
     rows = [[count(users), bits(sum(values) / len(values)), str(len(values))] for users, values in by_size.items()]
-    slope = found.slope_bits
+    slope = found.slope_bits_per_doubling
     settled = {True: "have settled", False: "have not settled", None: "cannot be said to have settled or not"}
     said = (
         f"With twice the people the bits change by {bits(slope.value)} (95 % CI {bits(slope.low)} to "

@@ -1,14 +1,16 @@
-"""What pipelines read of one verdict, `--junit FILE` and `--markdown FILE`: checked before the work, written after."""
+"""A verdict in the terminal, and as pipelines read it: `--junit FILE`, `--markdown FILE`, checked before the work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from entropie.cli import output
 from entropie.cli.output import Attempts
+from entropie.words import plural
 
 if TYPE_CHECKING:
     from entropie.gate.judged import Judged
@@ -45,3 +47,35 @@ class Verdicts:
         for path, write in ((self.junit, write_junit), (self.markdown, write_markdown)):
             if path is not None:
                 attempts.run(partial(write, path, [judged()], title))
+
+
+def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:
+    """What the decision rests on beside the number: first whatever narrows the assessment. `more` is how to get more
+    people where they are needed.
+    """
+    lines = []
+    if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
+        lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
+    if verdict["decision"] == "PASS (limited)":
+        unless = "Exit code 3: a pipeline goes on only with --accept-limited."
+        lines.append("Accepted by --accept-limited." if verdict["limits_accepted"] else unless)
+    lines += verdict["unsettled"]
+    if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
+        lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
+    if verdict["people_needed"] is not None:
+        needed = plural(verdict["people_needed"], "person", "people")
+        lines.append(f"About {needed} would be needed to tell{more}.")
+    if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
+        lines.append(f"Waived until {verdict['waiver']['expires']}.")
+    return lines
+
+
+def files_text(files: Sequence[Path]) -> list[str]:
+    """Where to read more, of the files that were written."""
+    report = next((file for file in files if file.suffix == ".html"), None)
+    if report is None:
+        return [f"All numbers: {output.name(files[0])}"] if files else []
+    from entropie.drawing import available
+
+    lines = [f"Report: {output.name(report)}"]
+    return lines if available() else [*lines, "The report has no charts; for these run: pip install 'entropie[report]'"]

@@ -6,6 +6,7 @@ Everything under /v1 and /metrics asks for `Authorization: Bearer TOKEN`; the st
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -165,7 +166,8 @@ class Guard:
                 await send({"type": "http.response.start", "status": code, "headers": fields})
                 await send({"type": "http.response.body", "body": body})
                 return
-        await self._app(scope, receive, send)
+        with contextlib.suppress(ClientDisconnect):  # nobody is left to answer
+            await self._app(scope, receive, send)
 
     async def _right(self, headers: dict[bytes, bytes]) -> bool:
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")

@@ -32,13 +32,13 @@ class Examination(Part, frozen=True):
     collections: list[Examined]
 
 
-def examined(where: str) -> Examination:
+def examined(where: str, mark: Path | None = None) -> Examination:
     """Look at everything in a store."""
     if not where.startswith(POSTGRES) and not Path(where).is_file():
         raise InvalidInput(f"There is no store {printable(where)}; name its file.")
     with contextlib.ExitStack() as stack:
         try:
-            store = _opened(where)
+            store = _opened(where, mark)
             stack.callback(store.end)
             problems = store.problems()
         except InvalidInput as problem:
@@ -48,9 +48,9 @@ def examined(where: str) -> Examination:
         return Examination(True, [], [_examined(store, held.id, held.closed) for held in store.collections()])
 
 
-def _opened(where: str) -> Store:
-    if where.startswith(POSTGRES):
-        return open_store(where)
+def _opened(where: str, mark: Path | None) -> Store:
+    if where.startswith(POSTGRES) or mark is not None:
+        return open_store(where, mark, make=False)
     from entropie.collector.sqlite_store import SqliteStore
 
     return SqliteStore(where, "reading")

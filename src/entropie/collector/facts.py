@@ -55,8 +55,11 @@ class Facts:
 
     @property
     def people(self) -> int:
-        """The fewest people who can have sent them, each keeping to their number of reports."""
-        return -(-self.total // self.collection.reports)
+        """The fewest people who can have sent them, each keeping to their number of reports; no more than declared.
+
+        More reports than the declared people may send do not make a larger crowd: they are forged, or sent too often.
+        """
+        return min(-(-self.total // self.collection.reports), self.collection.users)
 
     @property
     def estimable(self) -> bool:

@@ -1,12 +1,14 @@
 """From requests to the store: whatever waits while one commit is on its way goes into the next, all together.
 
-A request is answered when its records are on the disk. When too much waits, new requests are turned away at once.
+A request is answered when its records are on the disk. When too much waits, new requests are turned away at once; one
+collection alone is turned away a little earlier, so that those who flood it do not keep out the devices of the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,6 +19,8 @@ from entropie.errors import EntropieError
 
 MOST_WAITING_REQUESTS = 2_000
 MOST_WAITING_RECORDS = 100_000
+MOST_OF_ONE = 0.75
+"""What one collection may take of both."""
 MOST_TOGETHER = 10_000
 """Records of one commit, or a little more; the next ones need not wait for it."""
 _FRESH_SECONDS = 1.0
@@ -28,6 +32,27 @@ class Overloaded(EntropieError):
     """More waits than can be written soon; nothing was counted."""
 
 
+class Flooded(EntropieError):
+    """More waits of one collection than its share; nothing was counted."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """Requests that wait, and their records."""
+
+    requests: int = 0
+    records: int = 0
+
+    def takes(self, size: int, share: float) -> bool:
+        """Whether so many more records may wait in a line that has this share of what may."""
+        few = self.requests < share * MOST_WAITING_REQUESTS
+        return few and self.records + size <= share * MOST_WAITING_RECORDS
+
+    def add(self, requests: int, records: int) -> None:
+        self.requests += requests
+        self.records += records
+
+
 class Ingest:
     """The one thread that writes, and what waits for it."""
 
@@ -36,7 +61,8 @@ class Ingest:
         self._loop = asyncio.get_running_loop()
         self._changed = threading.Condition()
         self._waiting: list[tuple[Batch, asyncio.Future[Answer]]] = []
-        self._records = 0
+        self._all = _Line()
+        self._lines: defaultdict[str, _Line] = defaultdict(_Line)
         self._ending = False
         self.commits = 0
         self.failing: EntropieError | None = None
@@ -53,12 +79,15 @@ class Ingest:
         """Queue a batch; its answer comes when it is on the disk, or cannot be."""
         size = max(1, len(batch.hashes))
         with self._changed:
-            full = len(self._waiting) >= MOST_WAITING_REQUESTS or self._records + size > MOST_WAITING_RECORDS
-            if full or self._ending:
+            line = self._lines[batch.collection]
+            if not self._all.takes(size, 1.0) or self._ending:
                 raise Overloaded("The collector has more to write than it can just now; send the same bytes again.")
+            if not line.takes(size, MOST_OF_ONE):
+                raise Flooded("Too many reports come for this collection just now; send the same bytes again.")
             answer: asyncio.Future[Answer] = self._loop.create_future()
             self._waiting.append((batch, answer))
-            self._records += size
+            for one in (self._all, line):
+                one.add(1, size)
             self._changed.notify()
         return answer
 
@@ -91,10 +120,13 @@ class Ingest:
                 self._changed.wait()
             size = place = 0
             while place < len(self._waiting) and size < MOST_TOGETHER:
-                size += max(1, len(self._waiting[place][0].hashes))
+                batch = self._waiting[place][0]
+                own = max(1, len(batch.hashes))
+                self._lines[batch.collection].add(-1, -own)
+                size += own
                 place += 1
             taken, self._waiting = self._waiting[:place], self._waiting[place:]
-            self._records -= size
+            self._all.add(-place, -size)
             return taken
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entropie.atomic import check_file, replacing
-from entropie.collector.mark import rolled_back
+from entropie.collector.mark import mark_of, rolled_back, shown
 from entropie.collector.sqlite_store import SqliteStore
 from entropie.collector.store import StoreFull
 from entropie.errors import InvalidInput, OutputFailed, printable
@@ -20,7 +20,7 @@ def merge(sources: Sequence[Path], target: Path) -> dict[str, int]:
     """Write the store of all reports in `sources`; reports by collection."""
     if target.exists():
         raise InvalidInput(f"The file {printable(str(target))} is there already; name another with --out.")
-    if orphaned := rolled_back(target, "", 0):
+    if orphaned := rolled_back(shown(target), mark_of(target), "", 0):
         raise InvalidInput(" ".join(orphaned))
     check_file(target)
     with contextlib.ExitStack() as stack:

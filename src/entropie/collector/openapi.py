@@ -27,7 +27,7 @@ _SENTENCES = {
     413: "The body is too large.",
     415: "The content type is wrong.",
     422: "The collection guarantees less than it declares.",
-    429: "Too many requests; try again later.",
+    429: "Too many reports for this collection just now; send the same again after Retry-After.",
     503: "Too busy just now; send the same again after Retry-After.",
     507: "The disk is full; send the same again after Retry-After.",
 }

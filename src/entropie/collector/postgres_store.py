@@ -1,8 +1,8 @@
 """A store in PostgreSQL, which several service processes share: the same tables as in SQLite, in a schema of their own.
 
 Whoever counts for a collection first locks its row, so that two processes count one after the other, and `close` waits
-for both. The database's own log is on its disk before `add` returns. There is no mark beside the store: an
-old copy of the database is restored by whoever runs it, not in silence.
+for both. The database's own log is on its disk before `add` returns. Its commits, for the mark (mark.py), are all
+records and collections that there ever were: a number that only grows, and that no process has to wait for.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
 
 from entropie.collector import document
+from entropie.collector.mark import Mark, rolled_back
 from entropie.collector.store import (
     KEY_BYTES,
     Added,
@@ -49,6 +51,7 @@ CREATE TABLE IF NOT EXISTS hours(
     place bigint NOT NULL, hour bigint NOT NULL, accepted bigint NOT NULL, duplicate bigint NOT NULL,
     invalid bigint NOT NULL, PRIMARY KEY(place, hour));
 """
+_NAME = "in PostgreSQL"
 _FULL = "53100"
 _MAKING = 0x656E7470  # the lock of whoever makes the tables
 
@@ -56,20 +59,35 @@ _MAKING = 0x656E7470  # the lock of whoever makes the tables
 class PostgresStore:
     """The store behind a URL."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, mark: Path | None = None, *, make: bool = True) -> None:
+        """`make`: also where there is none, and write the mark; else it is only looked at."""
+        self._url, self._mark_path = url, mark
         self._lock = threading.Lock()
         self._own: Link | None = None
+        self._mark: Mark | None = None
+        self._sound = False
+        if not make:
+            return
+        if mark is not None:
+            self._mark = Mark(mark, _NAME)
+        try:
+            self._make()
+            found = self.problems()
+            if found:
+                raise InvalidInput(" ".join(found))
+            self._sound = True  # a store that was refused must not change its mark
+            if self._mark is not None:
+                self._keep_mark(now=True)
+        except BaseException:
+            self.end()
+            raise
+
+    def _make(self) -> None:
         with self._changing() as change:
             change.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
             change.execute(_SCHEMA)
-            change.execute("INSERT INTO facts VALUES('version', %s) ON CONFLICT DO NOTHING", (str(VERSION),))
-            row = change.execute("SELECT value FROM facts WHERE name = 'version'").fetchone()
-            if row is None or row[0] != str(VERSION):
-                raise InvalidInput(f"The store in PostgreSQL has another version than {VERSION}; update this program.")
-        found = self.problems()
-        if found:
-            raise InvalidInput(" ".join(found))
+            facts = [("version", str(VERSION)), ("store", secrets.token_hex(16))]
+            change.cursor().executemany("INSERT INTO facts VALUES(%s, %s) ON CONFLICT DO NOTHING", facts)
 
     def _connected(self) -> Link:
         return psycopg.connect(
@@ -90,6 +108,15 @@ class PostgresStore:
                     yield self._own
             except psycopg.Error as problem:
                 raise _refusal(problem) from None
+            if self._sound and self._mark is not None and self._mark.due:
+                self._keep_mark()
+
+    def _keep_mark(self, *, now: bool = False) -> None:
+        """What was asked for is on the disk, whatever becomes of the mark."""
+        assert self._own is not None
+        assert self._mark is not None
+        with contextlib.suppress(psycopg.Error):
+            self._mark.keep(*_commits(self._own), now=now)
 
     @contextlib.contextmanager
     def _read(self) -> Iterator[Link]:
@@ -204,7 +231,14 @@ class PostgresStore:
     def problems(self) -> list[str]:
         """Sentences on what does not add up; none where the store is sound."""
         with self._read() as read:
-            return [
+            row = read.execute("SELECT to_regclass('facts')").fetchone()
+            if row is None or row[0] is None:
+                return ["There is no store in this database; `entropie serve` makes one."]
+            version = read.execute("SELECT value FROM facts WHERE name = 'version'").fetchone()
+            if version is None or version[0] != str(VERSION):
+                return [f"The store in PostgreSQL has another version than {VERSION}; update this program."]
+            behind = [] if self._mark_path is None else rolled_back(_NAME, self._mark_path, *_commits(read))
+            return behind + [
                 sentence
                 for held in _held(read)
                 for sentence in unbalanced(held, _counts(read, held.id), _totals(read, held.id), _seen(read, held.id))
@@ -213,7 +247,12 @@ class PostgresStore:
     def end(self) -> None:
         """Let go of the store."""
         if self._own is not None:
+            if self._sound and self._mark is not None and not self._own.closed:
+                self._keep_mark(now=True)
             self._own.close()
+        if self._mark is not None:
+            self._mark.end()
+            self._mark = None
 
 
 def _refusal(problem: Exception) -> StoreFull | StoreBusy:
@@ -223,6 +262,16 @@ def _refusal(problem: Exception) -> StoreFull | StoreBusy:
         return StoreFull("The disk of the store in PostgreSQL is full; nothing was counted.")
     why = f"error {state}" if state else "it cannot be reached"
     return StoreBusy(f"The store in PostgreSQL cannot be used just now ({why}).")
+
+
+def _commits(read: Link) -> tuple[str, int]:
+    """The store's own name, and a number that grows with everything that is counted, created or closed."""
+    row = read.execute(
+        "SELECT (SELECT value FROM facts WHERE name = 'store'), "
+        "COALESCE(SUM(2 + (key IS NULL)::int + accepted + duplicate + invalid), 0) FROM collections"
+    ).fetchone()
+    assert row is not None
+    return str(row[0]), int(row[1])
 
 
 def _held(read: Link) -> list[Held]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from entropie.collector.ingest import Catalogue, Ingest, Known
+from entropie.collector.ingest import Catalogue, Flooded, Ingest, Known
 from entropie.collector.store import Added, Batch, StoreFull, hashed
 from entropie.collector.wire import MEDIA_TYPE, MOST_BODY_BYTES, MOST_RECORDS, decode
 from entropie.errors import EntropieError, InvalidInput
@@ -63,6 +63,8 @@ class Public:
             status, headers, body = await self._answer(scope, receive)
         except Refusal as refusal:
             status, headers, body = refused(refusal.status, str(refusal), *refusal.headers)
+        except Flooded as problem:
+            status, headers, body = refused(429, str(problem))
         except EntropieError as problem:
             status, headers, body = refused(*(_FULL if isinstance(problem, StoreFull) else _BUSY))  # names no file
         self.answers[status] += 1

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from entropie.collector.client import Address
 from entropie.collector.document import Collection, read
-from entropie.collector.listening import bound, heed, listener, url_of
+from entropie.collector.listening import bound, heed, listener, report_briefly, url_of
 from entropie.collector.public import JSON, PREFLIGHT, Fields, Receive, Refusal, Scope, Send, body_of, refused
 from entropie.collector.wire import MEDIA_TYPE, MOST_RECORDS, Records, decode
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter
@@ -39,6 +39,7 @@ _MOST_KNOWN = 64
 _PATH = re.compile(r"/v1/collections/([0-9a-f]{64})(/reports)?")
 _AGAIN = "send the same bytes again later"
 _PASSED_ON = (404, 410, 507)
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +192,14 @@ class Relay:
             raise Refusal(503, f"The collector cannot be reached; {_AGAIN}.") from None
 
 
-def relay(relaying: Relaying, host: str, port: int, show: Callable[[str], None]) -> None:
-    """Run until told to end; `show` gets what whoever started it should read."""
+def relay(relaying: Relaying, host: str, port: int, show: Say, log: Say) -> None:
+    """Run until told to end; `show` gets what whoever started it should read, `log` what should be kept."""
     with contextlib.closing(bound(host, port)) as own:
+        report_briefly(log)
         asyncio.run(_relay(relaying, own, show))
 
 
-async def _relay(relaying: Relaying, own: socket.socket, show: Callable[[str], None]) -> None:
+async def _relay(relaying: Relaying, own: socket.socket, show: Say) -> None:
     server = listener(Relay(relaying))
     heed([server])
     show(f"Relay: {url_of(own)}")

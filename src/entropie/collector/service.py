@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import datetime
 import socket
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from pathlib import Path
 from entropie.collector import openapi
 from entropie.collector.admin import TOKEN_NOTE, Service, admin, new_token
 from entropie.collector.dashboard.routes import routes
-from entropie.collector.document import read
+from entropie.collector.document import MOST_DOCUMENT_BYTES, read
 from entropie.collector.ingest import Catalogue, Ingest
-from entropie.collector.listening import bound, heed, listener, url_of
+from entropie.collector.listening import bound, heed, listener, report_briefly, url_of
 from entropie.collector.public import Public
 from entropie.collector.store import POSTGRES, Store, open_store
 from entropie.collector.watch import Watch
@@ -23,7 +24,10 @@ from entropie.collector.webhook import Webhook
 from entropie.errors import EntropieError, InvalidInput
 
 _WATCH_SECONDS = 60.0
+_LOOKS_OVER = 60
 _LOOPBACK = "127.0.0.1"
+_MOST_ADMINS = 100
+"""Connections of the admin listener."""
 Say = Callable[[str], None]
 
 
@@ -38,6 +42,7 @@ class Served:
     documents: tuple[bytes, ...] = ()
     renew_token: bool = False
     webhook: Webhook | None = None
+    mark: Path | None = None
 
 
 def serve(served: Served, show: Say, log: Say) -> None:
@@ -47,7 +52,7 @@ def serve(served: Served, show: Say, log: Say) -> None:
         contextlib.closing(bound(_LOOPBACK, served.admin_port)) as private,
         contextlib.ExitStack() as stack,
     ):
-        store = open_store(served.store)
+        store = open_store(served.store, served.mark)
         stack.callback(store.end)
         for document in served.documents:
             _create(store, document)
@@ -72,8 +77,10 @@ async def _serve(
     path = None if served.store.startswith(POSTGRES) else Path(served.store).resolve()
     service = Service(store, catalogue, ingest, public, Watch(store, path, log, served.webhook))
     pages = routes(service.watch, TOKEN_NOTE, service.apart)
-    listeners = [listener(public), listener(admin(service, openapi.admin_document(), pages))]
+    apart = admin(service, openapi.admin_document(), pages)
+    listeners = [listener(public), listener(apart, most=_MOST_ADMINS, most_bytes=2 * MOST_DOCUMENT_BYTES)]
     heed(listeners)
+    report_briefly(log)
     await catalogue.refresh()
     for what, open_socket in zip(("Reports", "Admin"), sockets, strict=True):
         show(f"{what}: {url_of(open_socket)}")
@@ -91,13 +98,19 @@ async def _serve(
 
 
 async def _watch(service: Service, log: Say) -> None:
-    """Once a minute: close what is over, look at everything."""
+    """Once a minute: close what is over, look at everything.
+
+    Over is what was over at every look of an hour: closing cannot be undone, and a clock may be wrong for a moment.
+    """
+    over: Counter[str] = Counter()
     while True:
         today = datetime.datetime.now(datetime.UTC).date()
         try:
             await service.catalogue.refresh()
             for known in list(service.catalogue.known.values()):
-                if not known.held.closed and known.collection.closes < today:
+                past = known.collection.closes < today
+                over[known.held.id] = over[known.held.id] + 1 if past else 0
+                if not known.held.closed and over[known.held.id] > _LOOKS_OVER:
                     await service.apart(service.store.close, known.held.id)
                     await service.catalogue.refresh()
                 await service.apart(service.watch.look, known.held)

@@ -23,7 +23,7 @@ import numpy as np
 
 from entropie.atomic import replacing
 from entropie.collector import document
-from entropie.collector.mark import Mark, in_use, rolled_back
+from entropie.collector.mark import Mark, in_use, mark_of, rolled_back
 from entropie.collector.store import (
     KEY_BYTES,
     Added,
@@ -60,7 +60,7 @@ _SETTINGS = (
     "PRAGMA secure_delete=ON",  # nonces that are dropped are overwritten
     "PRAGMA wal_autocheckpoint=8000",
     "PRAGMA journal_size_limit=67108864",
-    "PRAGMA cache_size=-65536",
+    "PRAGMA cache_size=-16384",  # full after about a million reports: from then on a service's memory stays as it is
     "PRAGMA temp_store=MEMORY",
 )
 _ENDS = {
@@ -96,7 +96,7 @@ class SqliteStore:
         self._indexed = _beside(self.path, "-shm").exists()
         try:
             if use == "counting":
-                self._mark = Mark(self.path)
+                self._mark = Mark(mark_of(self.path), self._shown)
                 self._make_file()
             self._own = self._connected()
             self._begin()
@@ -111,6 +111,9 @@ class SqliteStore:
     @property
     def _shown(self) -> str:
         return printable(str(self.path))
+
+    def _rolled_back(self, name: str, commits: int) -> list[str]:
+        return rolled_back(self._shown, mark_of(self.path), name, commits)
 
     def _make_file(self) -> None:
         try:
@@ -160,7 +163,7 @@ class SqliteStore:
             if version < len(MIGRATIONS):
                 raise InvalidInput(f"The store {self._shown} has version {version}; `entropie serve` brings it up.")
             return
-        found = self.problems(brief=True) if version else rolled_back(self.path, "", 0)
+        found = self.problems(brief=True) if version else self._rolled_back("", 0)
         if found:
             raise InvalidInput(" ".join(found))
         if version < len(MIGRATIONS):
@@ -327,7 +330,7 @@ class SqliteStore:
                 check = "quick_check" if brief else "integrity_check"
                 if read.execute(f"PRAGMA {check}(1)").fetchone() != ("ok",):
                     return [self._damage()]
-                found = rolled_back(self.path, *self._commits(read))
+                found = self._rolled_back(*self._commits(read))
                 for held in [Held(*row) for row in read.execute("SELECT id, document, key FROM collections")]:
                     numbers = _counts(read, held.id), _totals(read, held.id), _seen(read, held.id)
                     found += [*_wrong_document(held), *unbalanced(held, *numbers)]

@@ -54,7 +54,7 @@ class Asked(Part, frozen=True):
 
 
 class Came(Part, frozen=True):
-    """What came in; `people` is the fewest who can have sent the reports."""
+    """What came in; `people` is the fewest who can have sent the reports, at most those declared."""
 
     reports: Count
     expected: Count

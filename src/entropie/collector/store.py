@@ -16,11 +16,13 @@ import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.collector import document
 from entropie.errors import EntropieError, InvalidInput, OutputFailed
 
 KEY_BYTES = 16
@@ -136,8 +138,12 @@ class Store(Protocol):
         """Let go of the store."""
 
 
-def open_store(where: str) -> Store:
-    """Open the store in this file or behind this URL; it is made where there is none, and checked where there is."""
+def open_store(where: str, mark: Path | None = None, *, make: bool = True) -> Store:
+    """Open the store in this file or behind this URL; it is made where there is none, and checked where there is.
+
+    The high-water mark of a file lies beside it; that of a database is the file `mark`, where one is named.
+    Without `make` a store in a database is only looked at.
+    """
     if where.startswith(POSTGRES):
         try:
             from entropie.collector.postgres_store import PostgresStore
@@ -145,7 +151,9 @@ def open_store(where: str) -> Store:
             raise InvalidInput(
                 "PostgreSQL needs the extra `collector`; run: pip install 'entropie[collector]'"
             ) from None
-        return PostgresStore(where)
+        return PostgresStore(where, mark, make=make)
+    if mark is not None:
+        raise InvalidInput("A store in a file has its mark beside it; name one (--mark) for PostgreSQL alone.")
     from entropie.collector.sqlite_store import SqliteStore
 
     return SqliteStore(where)
@@ -163,7 +171,9 @@ def this_hour() -> int:
 
 
 def unbalanced(held: Held, cells: Cells, totals: Totals, seen: int) -> list[str]:
-    """The sentence on a collection whose numbers differ that must not."""
+    """The sentence on a collection whose numbers differ that must not, or whose cells are none."""
+    if len(cells.cells) and (int(cells.cells[0]) < 0 or int(cells.cells[-1]) >= document.read(held.document).cells):
+        return [f"Collection {held.id}: reports are counted in cells that it does not have."]
     counted = int(cells.counts.sum())
     if counted == totals.accepted == seen and (len(cells.counts) == 0 or int(cells.counts.min()) > 0):
         return []

@@ -210,6 +210,14 @@ class CollectionMade(Part, frozen=True):
     influence_of_one: Annotated[Unlimited, Meta(description="How far one fake report moves a share, at most.")]
 
 
+class ReportsTaken(Part, frozen=True):
+    """Records in files that became reports, each once."""
+
+    reports: Count
+    duplicate: Count
+    invalid: Count
+
+
 class StoresMerged(Part, frozen=True):
     """A store made of others."""
 

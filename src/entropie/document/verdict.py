@@ -43,11 +43,19 @@ class Profile(Part, frozen=True):
     ]
     source: str
     note: Annotated[str, Meta(description="What to know before using it.")]
+    smallest_group: Annotated[
+        AtLeastOne | None, Meta(description="The group that the limit is rounded from: one in so many meets it.")
+    ] = None
 
     @property
     def measure(self) -> Measure:
         """The measure that comes closest to what the profile speaks of."""
         return "average" if self.speaks_of == "average" else "worst"
+
+    @property
+    def exact_limit(self) -> float:
+        """The limit of a risk that is known and not measured: 0.09 stands for one in 11, which is a little more."""
+        return max(self.limit, 1.0 / self.smallest_group) if self.smallest_group else self.limit
 
 
 class AppliedWaiver(Part, frozen=True):
@@ -96,6 +104,9 @@ class Verdict(Part, frozen=True):
     without_declaration: Outcome | None
     on_most_exposed: Outcome | None
     waiver: AppliedWaiver | None
+    goal: Annotated[
+        str | None, Meta(description="Of a table: what `entropie generalise` must reach, as its options have it.")
+    ] = None
 
     @property
     def waived(self) -> bool:

@@ -1,10 +1,12 @@
-"""The most likely distribution behind reports of local hashing, by EM: it uses what counts of supports leave out.
+"""The most likely distribution behind reports, by EM: it uses what counts of supports leave out.
 
-A report of which the items S have the share P(S) is made with probability m = (1-theta)/g + theta P(S), up to a factor
-that is the same for all distributions. A step of EM is p(x) D(x) with D(x) = (1/n) sum over reports of q(x)/m, where
-q(x) is the probability of the report if x is the item. The logarithm of the likelihood is concave, so that no
+A report of local hashing of which the items S have the share P(S) is made with probability m = (1-theta)/g + theta
+P(S), up to a factor that is the same for all distributions; of other mechanisms with m = sum p(x) q(x), from a table of
+every report that came and its probabilities q. A step of EM is p(x) D(x) with D(x) = (1/n) sum over reports of q(x)/m,
+where q(x) is the probability of the report if x is the item. The logarithm of the likelihood is concave, so that no
 distribution exceeds the one in hand by more than n (max D - 1): that certifies the end. Steps are extrapolated two at a
-time (Varadhan & Roland 2008) and taken where they help. Memory: a few numbers per item, and one batch of reports.
+time (Varadhan & Roland 2008) and taken where they help. Memory: a few numbers per item, and one batch of reports or the
+table.
 """
 
 from __future__ import annotations
@@ -70,24 +72,68 @@ class LikelyShares:
     steps: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Every different report: how often it came, and a row of its probabilities for all items."""
+
+    counts: Floats
+    likelihoods: Floats
+
+    def step(self, shares: Floats) -> tuple[float, Floats, float]:
+        """The logarithm of the likelihood, the next shares by EM, and how much is left to gain at most."""
+        made = self.likelihoods @ shares
+        gain = (self.counts / made) @ self.likelihoods / self.counts.sum()
+        return float(self.counts @ np.log(made)), shares * gain, float(self.counts.sum() * (gain.max() - 1.0))
+
+    def information(self, shares: Floats, used: NDArray[np.int64]) -> Floats:
+        """The sum over reports of q(x) q(z) / m^2."""
+        rows = self.likelihoods[:, used] * (np.sqrt(self.counts) / (self.likelihoods @ shares))[:, None]
+        return np.asarray(rows.T @ rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hashed:
+    """Reports of local hashing, given batch by batch."""
+
+    hashes: Hashes
+    batches: Batches
+
+    def step(self, shares: Floats) -> tuple[float, Floats, float]:
+        return _step(self.hashes, self.batches, shares)
+
+    def information(self, shares: Floats, used: NDArray[np.int64]) -> Floats:
+        return _information(self.hashes, self.batches, shares, used)
+
+
 @interruptible
 def most_likely_shares(
     hashes: Hashes, batches: Batches, start: Floats, enough: float = ENOUGH, informed: bool = True
 ) -> LikelyShares:
-    """EM from a first guess, such as the nearest distribution to the unbiased estimates; with errors if `informed`."""
-    shares = np.maximum(start, 0.01 / hashes.domain_size)  # what is at 0 would stay there
+    """Of local hashing, from a first guess, such as the nearest distribution to the unbiased estimates."""
+    return _searched(_Hashed(hashes, batches), start, enough, informed)
+
+
+@interruptible
+def most_likely_of_table(table: Table, start: Floats, enough: float = ENOUGH, informed: bool = True) -> LikelyShares:
+    """The same of any mechanism."""
+    return _searched(table, start, enough, informed)
+
+
+def _searched(model: _Hashed | Table, start: Floats, enough: float, informed: bool) -> LikelyShares:
+    """EM; with errors if `informed`."""
+    shares = np.maximum(start, 0.01 / len(start))  # what is at 0 would stay there
     shares /= shares.sum()
-    steps, (_, step, gap) = 1, _step(hashes, batches, shares)
+    steps, (_, step, gap) = 1, model.step(shares)
     while gap > enough and steps < MOST_STEPS:
-        second, third, gap_second = _step(hashes, batches, step)
+        second, third, gap_second = model.step(step)
         far = _extrapolated(shares, step, third)
-        level, next_step, gap = _step(hashes, batches, far)
+        level, next_step, gap = model.step(far)
         steps += 2
         if level >= second:
             shares, step = far, next_step
         else:
             shares, step, gap = step, third, gap_second
-    errors = _standard_errors(hashes, batches, shares) if informed else np.full(hashes.domain_size, np.nan)
+    errors = _standard_errors(model, shares) if informed else np.full(len(shares), np.nan)
     return LikelyShares(shares, errors, max(0.0, gap), steps)
 
 
@@ -126,23 +172,27 @@ def _extrapolated(first: Floats, second: Floats, third: Floats) -> Floats:
     return np.asarray(far / far.sum())
 
 
-def _standard_errors(hashes: Hashes, batches: Batches, shares: Floats) -> Floats:
+def _standard_errors(model: _Hashed | Table, shares: Floats) -> Floats:
     """By the inverse of the observed information among the items with a share, whose sum is known."""
-    from entropie.kernels.likelihood import pair_supports
-
-    errors, used = np.full(hashes.domain_size, np.nan), np.flatnonzero(shares > LEAST)
+    errors, used = np.full(len(shares), np.nan), np.flatnonzero(shares > LEAST)
     if len(used) > MOST_INFORMED:
         return errors
+    inverse = np.linalg.pinv(model.information(shares, used), hermitian=True)
+    sums = inverse.sum(axis=1)
+    if sums.sum() > 0.0:
+        inverse -= np.outer(sums, sums) / sums.sum()
+    errors[used] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    return errors
+
+
+def _information(hashes: Hashes, batches: Batches, shares: Floats, used: NDArray[np.int64]) -> Floats:
+    """The sum over reports of q(x) q(z) / m^2."""
+    from entropie.kernels.likelihood import pair_supports
+
     places = np.full(hashes.domain_size, -1, np.int64)
     places[used] = np.arange(len(used))
     singles, pairs, total = np.zeros(len(used)), np.zeros((len(used), len(used))), 0.0
     theta, noise = hashes.theta, hashes.noise
     for a, b, y in batches():
         total += pair_supports(a, b, y, *hashes.numbers, shares, theta, noise, places, singles, pairs)
-    information = noise * noise * total + noise * theta * (singles[:, None] + singles) + theta * theta * pairs
-    inverse = np.linalg.pinv(information, hermitian=True)
-    sums = inverse.sum(axis=1)
-    if sums.sum() > 0.0:
-        inverse -= np.outer(sums, sums) / sums.sum()
-    errors[used] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
-    return errors
+    return np.asarray(noise * noise * total + noise * theta * (singles[:, None] + singles) + theta * theta * pairs)

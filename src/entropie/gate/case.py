@@ -8,13 +8,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from entropie.document import Document
 from entropie.document.measured import ShareInterval
 from entropie.document.verdict import AppliedWaiver, Decision, Declared, Measure, Outcome, Profile, Verdict
-from entropie.gate.groups import LEAST_PEOPLE, WORSE, Group, among_population, groups_of, worst
-from entropie.gate.limits import limits_of
-from entropie.gate.people import assessed_statement, declared_statements, people_needed, taken_as_seconds, unsettled_by
+from entropie.gate.groups import LEAST_PEOPLE, WORSE, Group, among_population, worst
+from entropie.gate.people import people_needed
 from entropie.gate.profiles import OWN
+from entropie.gate.subject import Subject
 from entropie.gate.waiver import Waiver
 from entropie.words import count, interval, percent, plural, stated
 
@@ -23,7 +22,7 @@ from entropie.words import count, interval, percent, plural, stated
 class Case:
     """An assessment, a limit, and which risk is held against it; one of so many `searched` for a PASS."""
 
-    document: Document
+    subject: Subject
     profile: Profile
     measure: Measure
     declared: Declared
@@ -55,6 +54,7 @@ class Case:
             without_declaration=self.without,
             on_most_exposed=self.exposed,
             waiver=applied,
+            goal=self.goal,
         )
 
     @cached_property
@@ -63,13 +63,18 @@ class Case:
         return self._groups(self.measure)
 
     def _groups(self, measure: Measure) -> list[Group]:
-        found = groups_of(self.document, measure, self.searched)
-        return among_population(found, self.document.projection) if self.declared.judge_population else found
+        found = self.subject.groups(measure, self.searched)
+        return among_population(found, self.subject.projection) if self.declared.judge_population else found
 
     @cached_property
     def group(self) -> Group:
         """Whose number is judged."""
-        return worst(self.groups, self.profile.limit, self.chance)
+        return worst(self.groups, self.bound, self.chance)
+
+    @property
+    def bound(self) -> float:
+        """What the number is held against: where it is exact, one in the group that the limit is rounded from."""
+        return self.profile.exact_limit if self.subject.exact else self.profile.limit
 
     @property
     def chance(self) -> float:
@@ -81,17 +86,17 @@ class Case:
     def limits(self) -> list[str]:
         """What narrows the assessment, the judgement first."""
         own = self._attempt_limit(), self._population_limit(), self._average_limit()
-        return [*filter(None, own), *limits_of(self.document)]
+        return [*filter(None, own), *self.subject.limits(self.declared)]
 
     @cached_property
     def unsettled(self) -> list[str]:
         """Why no number within the limit is enough."""
-        return unsettled_by(self.document, self.profile.limit / self.chance, self.declared)
+        return list(self.subject.unsettled(self.profile.limit / self.chance, self.declared))
 
     @cached_property
     def decision(self) -> Decision:
         """What is decided: doubts and limits take a PASS away and nothing else."""
-        outcome = self.group.decision(self.profile.limit, self.chance)
+        outcome = self.group.decision(self.bound, self.chance)
         if outcome != "PASS":
             return outcome
         if self.unsettled:
@@ -114,19 +119,32 @@ class Case:
         if self.measure == "worst":
             return None
         groups = self._groups("worst")
-        return worst(groups, self.profile.limit, self.chance).decision(self.profile.limit, self.chance)
+        return worst(groups, self.bound, self.chance).decision(self.bound, self.chance)
 
     @property
     def without(self) -> Outcome | None:
         """What would be decided had no probability of an attempt and no population to judge been declared."""
         if self.declared.attempt_probability is None and not self.declared.judge_population:
             return None
-        return worst(groups_of(self.document, self.measure), self.profile.limit).decision(self.profile.limit)
+        return worst(self.subject.groups(self.measure, 1), self.bound).decision(self.bound)
+
+    @property
+    def goal(self) -> str | None:
+        """What a table must be generalised to, where it does not meet the limit."""
+        if not self.group.exact or self.group.risk.value <= self.bound / self.chance:
+            return None
+        if self.measure == "average":
+            return f"--average {stated(self.bound / self.chance)}".replace("\N{NO-BREAK SPACE}", "")
+        return f"--k {math.ceil(self.chance / self.bound - 1e-9)}"
 
     @property
     def needed(self) -> int | None:
         """How many people would have to be assessed; a group needs so many in it."""
-        if self._fewer_or_more() or self.group.decision(self.profile.limit, self.chance) != "INCONCLUSIVE":
+        if (
+            self.group.exact
+            or self._fewer_or_more()
+            or self.group.decision(self.profile.limit, self.chance) != "INCONCLUSIVE"
+        ):
             return None
         inside = people_needed(self.group.risk.value, self.profile.limit / self.chance, self.group.level)
         if inside is None:
@@ -147,6 +165,7 @@ class Case:
         name = self.profile.title if self.profile.name == OWN else self.profile.name
         limit = f"{name} limit {stated(self.profile.limit)}"
         risk, ends = self._percent(self.judged.value), interval(self.judged, beside=self.profile.limit)
+        sure = "everybody was counted" if self.group.exact else f"95 % confidence interval {ends}"
         attacked = f"the {plural(self.group.people, 'person', 'people')} attacked"
         whom = attacked if self.group.everybody and self.group.population is None else self.whom
         knows = self.group.attacker.knows
@@ -154,7 +173,7 @@ class Case:
         given = "" if self.declared.attempt_probability is None else ", with the attempt probability declared"
         given += "" if self.group.population is None else ", projected"
         doubt = f", but {_brief(self.unsettled[0])}" if self.unsettled and self.decision == "INCONCLUSIVE" else ""
-        return f"{self.decision}{waived}   {limit}: {found} (95 % confidence interval {ends}){given}{doubt}"
+        return f"{self.decision}{waived}   {limit}: {found} ({sure}){given}{doubt}"
 
     def _sentence(self) -> str:
         """The decision and the end of the interval that it rests on."""
@@ -162,6 +181,12 @@ class Case:
         limit = f"the limit of {stated(self.profile.limit)} ({self.profile.title})"
         declared = self.declared.attempt_probability is not None
         name = f"the risk of {self.whom}, with the declaration," if declared else f"the risk of {self.whom}"
+        if self.group.exact:
+            side = "within" if risk.value <= self.bound else "above"
+            rounded = f"; one in {self.profile.smallest_group} is what its source asks for"
+            given = rounded if self.profile.limit < risk.value <= self.bound else ""
+            open_ = f", but {_brief(self.unsettled[0])}" if self.decision == "INCONCLUSIVE" else ""
+            return f"{self.decision}: {name} is {self._percent(risk.value)}, {side} {limit}{given}{open_}."
         if risk.low > self.profile.limit and self.decision == "FAIL":
             return f"FAIL: {name} is at least {self._percent(risk.low)}, above {limit}."
         if risk.high <= self.profile.limit:
@@ -204,17 +229,16 @@ class Case:
             self._exposed_statement(),
             self._needed_statement(),
             self._measured_statement(),
+            None if self.goal is None else f"Enough would be: entropie generalise {self.goal}.",
             self._mismatch_statement(),
-            taken_as_seconds(self.document),
-            *declared_statements(self.declared),
-            assessed_statement(self.document),
+            *self.subject.told(self.declared),
         ]
 
     def _exposed_statement(self) -> str | None:
         """What the average hides, where the limit is for the average."""
         if self.exposed is None or self.profile.speaks_of == "maximum":
             return None
-        mine = self.group.decision(self.profile.limit, self.chance)
+        mine = self.group.decision(self.bound, self.chance)
         if WORSE.index(self.exposed) <= WORSE.index(mine):
             return None
         return f"{mine} on average only. On the most exposed people: {self.exposed}."
@@ -222,7 +246,7 @@ class Case:
     def _needed_statement(self) -> str | None:
         if self.group.decision(self.profile.limit, self.chance) != "INCONCLUSIVE":
             return None
-        if self.group.too_few or self._fewer_or_more():
+        if self.group.too_few or self.group.exact or self._fewer_or_more():
             return None
         if self.needed is None:
             return "The measured share is so close to the limit that no number of people would decide."
@@ -234,6 +258,9 @@ class Case:
 
     def _measured_statement(self) -> str:
         group, risk = self.group, self.group.risk
+        if group.exact:
+            whom = f"the {plural(group.people, 'person', 'people')}" if group.everybody else group.whom
+            return f"Counted: {self._percent(risk.value)} of {whom} are re-identified."
         if group.population is not None:
             return (
                 f"Projected to {count(group.population)} people from the ranks of {count(group.people)}: "
@@ -251,7 +278,7 @@ class Case:
         """Say where what was judged is not what the limit is for."""
         if self.profile.speaks_of == "average" and self.measure == "worst":
             return "The limit is for the average; the most exposed were judged, which is stricter."
-        if self.measure == "worst":
+        if self.measure == "worst" and not self.group.exact:
             return (
                 "The limit is for the risk of any one person; the most exposed group is the nearest an attack can "
                 "measure, and single people may be at greater risk."
@@ -261,7 +288,7 @@ class Case:
     def _waiver(self, waiver: Waiver, accepted: bool, today: datetime.date) -> AppliedWaiver:
         hindrance: str | None = "A waiver was given and is not needed."
         if self.decision != "PASS" and not (self.decision == "PASS (limited)" and accepted):
-            hindrance = waiver.hindrance(self.profile, self.document.input.sha256, today)
+            hindrance = waiver.hindrance(self.profile, self.subject.sha256, today)
         return AppliedWaiver(waiver.reason, waiver.expires, waiver.granted_by, hindrance is None, hindrance)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from entropie.document import Document
 from entropie.document.assessment import Attacker, Projection
@@ -24,7 +25,7 @@ from entropie.document.measured import ShareInterval
 from entropie.document.verdict import Measure, Outcome
 from entropie.measures.best import level_among
 from entropie.measures.intervals import LEVEL, normal_quantile, share_interval
-from entropie.words import count, percent
+from entropie.words import count, percent, plural
 
 LEAST_PEOPLE = 20
 """Fewer people than this decide nothing."""
@@ -35,6 +36,30 @@ _SURE = level_among(1000)  # more groups than any assessment has
 _MANY = 10.0  # people expected to be re-identified from which on Wilson's lower end holds
 
 
+class Who(Protocol):
+    """An attacker, as the gate sees one."""
+
+    @property
+    def attacker(self) -> str:
+        """The name of its kind."""
+
+    @property
+    def knows(self) -> str:
+        """What it knows, in a few words."""
+
+    @property
+    def people(self) -> int:
+        """Candidates."""
+
+    @property
+    def targets(self) -> int:
+        """People attacked."""
+
+    @property
+    def reidentified(self) -> ShareInterval:
+        """The share of them re-identified."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Some people of one attacker: the share of them re-identified, its plain interval, and the one that allows for
@@ -42,9 +67,10 @@ class Group:
 
     population   among how many people the share is projected; None where it is the measured one
     at_most      measured among fewer people than are judged: there the risk is no lower, so that it never fails
+    exact        everybody was counted: the share is no estimate, of however few people
     """
 
-    attacker: Attacker
+    attacker: Who
     share: float
     people: int
     plain: ShareInterval
@@ -52,12 +78,15 @@ class Group:
     level: float
     population: int | None = None
     at_most: bool = False
+    exact: bool = False
 
     def decision(self, limit: float, chance: float = 1.0) -> Outcome:
         """Hold it against the limit; `chance` is the probability of an attempt."""
         risk = self.risk.times(chance)
         if self.too_few:
             return "INCONCLUSIVE"
+        if self.exact:
+            return "PASS" if risk.value <= limit else "FAIL"
         if risk.low > limit and (self.people * limit >= _MANY * chance or self._more_than(limit / chance)):
             return "INCONCLUSIVE" if self.at_most else "FAIL"
         if risk.high <= limit:
@@ -80,12 +109,15 @@ class Group:
         """Whom the share is about."""
         if self.population is not None:
             return f"people among the {count(self.population)} declared"
+        if self.exact and not self.everybody:
+            size, who = round(1.0 / self.plain.value), plural(self.people, "person", "people")
+            return f"the {who} {'who share their values with nobody' if size == 1 else f'in groups of {count(size)}'}"
         return "people" if self.everybody else f"the most exposed {percent(self.share)} of people"
 
     @property
     def too_few(self) -> bool:
         """Whether they are so few that nothing is decided."""
-        return self.people < LEAST_PEOPLE
+        return (self.attacker.targets if self.exact else self.people) < LEAST_PEOPLE
 
     @property
     def everybody(self) -> bool:

@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from entropie.document import Document, typed
+from entropie.document import Document
 from entropie.document.verdict import Decision, Declared, Measure, Profile, Verdict
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.gate.case import Case
 from entropie.gate.profiles import own_profile, profile_named
+from entropie.gate.subject import Subject, subject_of
 from entropie.gate.waiver import Waiver, read_waiver
+from entropie.mitigate.attribute_risk import AttributeRisk, document_of
 from entropie.request import Limits
 from entropie.theory import checks
 from entropie.words import count
@@ -81,34 +83,37 @@ class Gate:
 
     def applied(self, document: dict[str, Any], today: datetime.date | None = None) -> dict[str, Any]:
         """The plain document with `declared`, `verdict` and `review`; the verdict is None without a limit."""
-        whole = typed(document)
-        self.check_people(max(whole.users, whole.input.users or 0))
+        whole = document_of(document)
+        subject = subject_of(whole)
+        self.check_people(subject.people)
         today = today or _today()
         verdict = self.judge(whole, today)
         projection = document.get("projection")
         if projection is not None:
-            projection = {**projection, "judged": verdict is not None and self.declared.judge_population}
+            judged = verdict is not None and self.declared.judge_population
+            document = {**document, "projection": {**projection, "judged": judged}}
         return {
             **document,
-            "projection": projection,
             "declared": self.declared.to_json(),
             "verdict": None if verdict is None else verdict.to_json(),
-            "review": {"date": self._review(whole, verdict).isoformat()},
+            "review": {"date": self._review(subject, verdict).isoformat()},
         }
 
-    def judge(self, document: Document, today: datetime.date | None = None, searched: int = 1) -> Verdict | None:
+    def judge(
+        self, document: Document | AttributeRisk, today: datetime.date | None = None, searched: int = 1
+    ) -> Verdict | None:
         """Hold an assessment against the limit; `searched` of them were looked at for one that passes."""
         if self.profile is None:
             return None
         measure = self.measure or self.profile.measure
-        return Case(document, self.profile, measure, self.declared, searched).verdict(
+        return Case(subject_of(document), self.profile, measure, self.declared, searched).verdict(
             self.waiver, self.accepted, today or _today()
         )
 
-    def _review(self, document: Document, verdict: Verdict | None) -> datetime.date:
+    def _review(self, subject: Subject, verdict: Verdict | None) -> datetime.date:
         if self.review is not None:
             return self.review
-        later = _year_later(document.provenance.date.astimezone(datetime.UTC).date())
+        later = _year_later(subject.date)
         if verdict is not None and verdict.waiver is not None and verdict.waiver.applies:
             return min(later, verdict.waiver.expires)
         return later

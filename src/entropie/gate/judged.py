@@ -49,7 +49,8 @@ class Judged:
     @classmethod
     def of_assessment(cls, document: Mapping[str, Any], name: str | None = None, kind: str = "assess") -> Judged:
         """From a plain document that has a `verdict`."""
-        named = name or _file_name(document["input"].get("source"))
+        found = document["input"]
+        named = name or _file_name(found.get("source") or found.get("name"))
         verdict, seconds = document["verdict"], document["provenance"]["seconds"]
         if verdict is None:
             return cls(named, kind, "NO LIMIT", 0, "No limit was named, so nothing was judged.", seconds=seconds)

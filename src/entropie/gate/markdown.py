@@ -83,4 +83,5 @@ def cells(one: Judged) -> tuple[str, str, str]:
     limit = "" if one.limit is None else stated(one.limit)
     if one.risk is None:
         return "", "", limit
-    return percent(one.risk.value, beside=one.limit), interval(one.risk, beside=one.limit), limit
+    ends = "counted" if one.risk.low == one.risk.high else interval(one.risk, beside=one.limit)
+    return percent(one.risk.value, beside=one.limit), ends, limit

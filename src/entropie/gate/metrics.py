@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from entropie.atomic import write_file
-from entropie.document import Document, typed
+from entropie.document import Document
 from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.document.verdict import Verdict
 from entropie.errors import InvalidInput, printable
 from entropie.gate.judge import EXIT_CODES
 from entropie.gate.profiles import OWN
+from entropie.mitigate.attribute_risk import AttributeRisk, document_of
 
 _RUN = re.compile(r'^entropie_assessment_info\{[^\n]*\brun="([0-9a-f]+)"', re.MULTILINE)
 Labels = Mapping[str, str]
@@ -48,7 +49,7 @@ class Gauge:
 
 def exposition(document: dict[str, Any]) -> str:
     """The text format of all gauges of an assessment's plain document."""
-    return "\n".join(line for gauge in _gauges(typed(document)) for line in gauge.lines()) + "\n"
+    return "\n".join(line for gauge in _gauges(document_of(document)) for line in gauge.lines()) + "\n"
 
 
 def write_metrics(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
@@ -64,42 +65,23 @@ def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:
     return True
 
 
-def _gauges(document: Document) -> Iterable[Gauge]:
-    bits = document.best.pse_bits
+def _gauges(document: Document | AttributeRisk) -> Iterable[Gauge]:
+    """What both kinds have in common, with what is of one kind alone."""
+    risk, exposed, chance = _risks(document)
     yield _info(document)
     yield Gauge(
         "entropie_identification_risk_ratio",
         "Share of people the strongest attack re-identifies, with the ends of its 95 % interval.",
-        _bounds(document.headline.risk),
+        _bounds(risk),
     )
     yield Gauge(
         "entropie_most_exposed_risk_ratio",
         "Share re-identified among the most exposed people an attack can pick out, with its 95 % interval.",
-        _bounds(document.headline.most_exposed.right),
+        _bounds(exposed),
     )
-    yield _plain(
-        "entropie_guessing_risk_ratio", "Share of people re-identified by chance.", 1.0 - document.guessing_error
-    )
-    yield Gauge(
-        "entropie_score_information_bits",
-        "What the strongest attack's scores say about who a person is (PSE), with the ends of its 95 % interval; no "
-        "more than the data can show.",
-        _bounds(bits.shown),
-    )
-    yield _plain(
-        "entropie_score_information_lower_bound",
-        "1 where the scores say more than the data can show: the bits are then a lower bound. 0 elsewhere.",
-        float(bits.over),
-    )
-    yield _plain(
-        "entropie_event_information_bits",
-        "What one event says about who a person is (PIE), exact for these data.",
-        document.pie_bits,
-    )
+    yield _plain("entropie_guessing_risk_ratio", "Share of people re-identified by chance.", chance)
+    yield from _of_events(document) if isinstance(document, Document) else _of_table(document)
     yield _plain("entropie_name_bits", "What it takes to single out one of the people.", document.name_bits)
-    yield _plain("entropie_people", "Number of people attacked.", document.users)
-    yield _plain("entropie_items", "Number of items attacked.", document.items)
-    yield _plain("entropie_events", "Number of events attacked.", document.events)
     if document.verdict is not None:
         yield from _verdict_gauges(document.verdict)
     yield _plain(
@@ -118,6 +100,54 @@ def _gauges(document: Document) -> Iterable[Gauge]:
             "When the assessment is to be reviewed, in seconds since 1970.",
             _midnight(document.review.date),
         )
+
+
+def _risks(document: Document | AttributeRisk) -> tuple[ShareInterval, ShareInterval, float]:
+    """The risk on average, that of the most exposed, and that by chance."""
+    if isinstance(document, Document):
+        return document.headline.risk, document.headline.most_exposed.right, 1.0 - document.guessing_error
+    return document.exposed[-1].reidentified, document.exposed[0].reidentified, document.guessing_success
+
+
+def _of_events(document: Document) -> Iterable[Gauge]:
+    bits = document.best.pse_bits
+    yield Gauge(
+        "entropie_score_information_bits",
+        "What the strongest attack's scores say about who a person is (PSE), with the ends of its 95 % interval; no "
+        "more than the data can show.",
+        _bounds(bits.shown),
+    )
+    yield _plain(
+        "entropie_score_information_lower_bound",
+        "1 where the scores say more than the data can show: the bits are then a lower bound. 0 elsewhere.",
+        float(bits.over),
+    )
+    yield _plain(
+        "entropie_event_information_bits",
+        "What one event says about who a person is (PIE), exact for these data.",
+        document.pie_bits,
+    )
+    yield _plain("entropie_people", "Number of people attacked.", document.users)
+    yield _plain("entropie_items", "Number of items attacked.", document.items)
+    yield _plain("entropie_events", "Number of events attacked.", document.events)
+
+
+def _of_table(document: AttributeRisk) -> Iterable[Gauge]:
+    yield _plain(
+        "entropie_column_information_bits",
+        "What all columns named say about who a person is, exact for these people.",
+        document.together.bits,
+    )
+    yield _plain(
+        "entropie_unique_ratio", "Share of people who share their values with nobody.", document.together.unique_share
+    )
+    yield _plain(
+        "entropie_smallest_group",
+        "People in the smallest group that shares its values.",
+        document.together.smallest_group,
+    )
+    yield _plain("entropie_people", "Number of people in the table.", document.people)
+    yield _plain("entropie_columns", "Number of columns that an attacker may know.", len(document.columns))
 
 
 def _verdict_gauges(verdict: Verdict) -> Iterable[Gauge]:
@@ -149,12 +179,12 @@ def _verdict_gauges(verdict: Verdict) -> Iterable[Gauge]:
         )
 
 
-def _info(document: Document) -> Gauge:
+def _info(document: Document | AttributeRisk) -> Gauge:
     labels = {
         "version": document.provenance.version,
         "run": document.provenance.run,
-        "matcher": document.best.matcher,
-        "source": document.input.source or "",
+        "matcher": document.best.matcher if isinstance(document, Document) else "columns",
+        "source": (document.input.source if isinstance(document, Document) else document.input.name) or "",
         "input_sha256": document.input.sha256 or "",
     }
     return Gauge("entropie_assessment_info", "What was assessed, and by what.", ((labels, 1.0),))

@@ -27,6 +27,7 @@ _SHIPPED = (
         speaks_of="maximum",
         source=_CELL_SIZES,
         note="Some custodians release to known recipients when nobody is in a group smaller than 3: at most 1/3.",
+        smallest_group=3,
     ),
     Profile(
         name="custodian-020",
@@ -35,6 +36,7 @@ _SHIPPED = (
         speaks_of="maximum",
         source=_CELL_SIZES,
         note="The most common custodian rule, nobody in a group smaller than 5: at most 1/5.",
+        smallest_group=5,
     ),
     Profile(
         name="ema",
@@ -46,6 +48,7 @@ _SHIPPED = (
             "chapter 3 on anonymisation"
         ),
         note="Recommended for clinical reports made public; 0.09 is a group of 11.",
+        smallest_group=11,
     ),
     Profile(
         name="health-canada",
@@ -54,6 +57,7 @@ _SHIPPED = (
         speaks_of="maximum",
         source="Health Canada, Public Release of Clinical Information: guidance document (2019)",
         note="The same recommendation as the European agency's, for clinical information made public.",
+        smallest_group=11,
     ),
     Profile(
         name="public-005",
@@ -62,6 +66,7 @@ _SHIPPED = (
         speaks_of="maximum",
         source=_CELL_SIZES,
         note="Used for some public releases of patient data, nobody in a group smaller than 20: at most 1/20.",
+        smallest_group=20,
     ),
     Profile(
         name="arx-highest",

@@ -11,6 +11,7 @@ from entropie.kernels.profile_records import (
     NOBODY,
     Company,
     KnownPeople,
+    Numbers,
     Targets,
     company_among,
     habit,
@@ -81,7 +82,7 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
 
 @inner
 def _shared(
-    people: KnownPeople, targets: Targets, where: Ints, row: int, person: int, held: Flags, found: Floats
+    people: KnownPeople, targets: Targets, where: Numbers, row: int, person: int, held: Flags, found: Floats
 ) -> None:
     """Evidence of items that target and candidate have in common."""
     timed = targets.slots.shape[0] > 0
@@ -167,7 +168,7 @@ def _categories(
 
 @inner
 def _gains(
-    people: KnownPeople, targets: Targets, company: Company, where: Ints, row: int, person: int, gains: Floats
+    people: KnownPeople, targets: Targets, company: Company, where: Numbers, row: int, person: int, gains: Floats
 ) -> None:
     """Share of each item of the candidate over its reach, the target's own trace left out."""
     own = company.weights[targets.own[row]] * (targets.offsets[row + 1] - targets.offsets[row] - 1)
@@ -190,7 +191,7 @@ def _neighbours(
     held: Flags,
     begins: Ints,
     gains: Floats,
-    numbers: Ints,
+    numbers: Numbers,
     found: Floats,
 ) -> None:
     """How well items that a candidate does not have go with those that the candidate has."""

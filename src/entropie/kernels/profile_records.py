@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
 
+Numbers = NDArray[np.int32]
+"""Small numbers of items, -1 where an item has none."""
+
 NOBODY = -1
 """Stands where fewer people than wanted come into question."""
 
@@ -65,7 +68,7 @@ class Company(NamedTuple):
 
     offsets: Ints
     items: Codes
-    weights: Floats  # per trace: 1/sqrt(items)
+    weights: Floats  # per trace: 1/sqrt(items), 0 of too many
     starts: Ints  # per item: where the traces that hold it begin
     holders: Codes
     reach: Floats  # per item: sum over its traces of weight times other items
@@ -118,21 +121,21 @@ def add_company(company: Company, item: int, own: int, weight: float, together: 
     stride, each = looked_at(company, item, own)
     for post in range(company.starts[item], company.starts[item + 1], stride):
         trace = company.holders[post]
-        if trace != own:
-            part = weight * company.weights[trace] * each
+        part = weight * company.weights[trace] * each
+        if trace != own and part > 0.0:
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
                 together[company.items[place]] += part
 
 
 @inner
-def company_among(company: Company, item: int, own: int, numbers: Ints, together: Floats) -> None:
+def company_among(company: Company, item: int, own: int, numbers: Numbers, together: Floats) -> None:
     """C(item, y) of the items y that have a number, by number; the others have -1."""
     together[:] = 0.0
     stride, each = looked_at(company, item, own)
     for post in range(company.starts[item], company.starts[item + 1], stride):
         trace = company.holders[post]
-        if trace != own:
-            part = company.weights[trace] * each
+        part = company.weights[trace] * each
+        if trace != own and part > 0.0:
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
                 number = numbers[company.items[place]]
                 if number >= 0:

@@ -69,6 +69,18 @@ def _rounded_up(value: float) -> float:
 
 
 @njit(nogil=True, cache=True)
+def meeting_places(offsets: Ints, items: Codes, holders: Ints, rows: Ints, most: int) -> Ints:
+    """The item of each trace in `rows` that most people hold, of those that `most` do at most; -1 without any."""
+    places = np.full(rows.shape[0], -1, np.int64)
+    for number in range(rows.shape[0]):
+        for place in range(offsets[rows[number]], offsets[rows[number] + 1]):
+            item, place_so_far = np.int64(items[place]), places[number]
+            if holders[item] <= most and (place_so_far < 0 or holders[item] > holders[place_so_far]):
+                places[number] = item
+    return places
+
+
+@njit(nogil=True, cache=True)
 def nearest_people(
     people: KnownPeople, targets: Targets, starts: Ints, owners: Codes, ceilings: Ceilings, hours: float, kept: int
 ) -> tuple[Ints, Floats, int]:
@@ -96,13 +108,15 @@ def nearest_people(
         found = 0
         step = 0
         level = -np.inf
+        looked = asked = 0
         while step < order.shape[0]:
-            if lengths[order[step]] >= _LONG and found >= kept:
+            if lengths[order[step]] >= _LONG and found >= kept and looked >= 2 * asked:
+                asked = looked
                 some = _highest(sums, reached[:found], kept)
                 level = max(level, _scores(people, targets, row, some, hours).min() - _SLACK)
                 if net[step] < level:
                     break
-            visited += lengths[order[step]]
+            looked += lengths[order[step]]
             found = _add_list(
                 people, targets, starts, owners, ceilings, row, low + order[step], weights, sums, reached, found
             )
@@ -122,6 +136,7 @@ def nearest_people(
         others = reached[:more]
         chosen = np.concatenate((some, others))
         standing = np.concatenate((standing, _scores(people, targets, row, others, hours)))
+        visited += looked
         by_number = np.argsort(chosen)
         _keep_best(chosen[by_number], standing[by_number], best[row], scores[row])
     return best, scores, visited

@@ -60,4 +60,4 @@ def level_among(tried: float, level: float = LEVEL) -> float:
 
 def strength(measures: Measures) -> tuple[float, float]:
     """Rank of an attack, the strongest lowest: re-identified people count, and bits decide between equals."""
-    return measures.error, -measures.pse.value_bits
+    return measures.error, -measures.pse_bits.value

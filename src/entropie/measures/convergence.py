@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropie.document.measured import ScoreBits
 from entropie.errors import InvalidParameter
-from entropie.measures.divergence import Divergence, divergence
+from entropie.measures.divergence import divergence
 from entropie.measures.intervals import LEVEL, REPLICATES, Interval, normal_quantile
 from entropie.measures.law import ScoreLaw
 
@@ -23,7 +24,7 @@ class SizePoint:
     """PSE of one subsample."""
 
     users: int
-    pse: Divergence
+    pse_bits: ScoreBits
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Convergence:
     """
 
     points: tuple[SizePoint, ...]
-    slope_bits: Interval
+    slope_bits_per_doubling: Interval
     tolerance_bits: float
     settled: bool | None
     limited: bool
@@ -76,7 +77,7 @@ def convergence(
         rng = np.random.default_rng(child)
         law = attack(size, rng)
         points.append(SizePoint(size, divergence(law, rng, replicates=replicates)))
-    free = [point for point in points if not _cut_short([p.pse for p in points if p.users == point.users])]
+    free = [point for point in points if not _cut_short([p.pse_bits for p in points if p.users == point.users])]
     limited = len({point.users for point in free}) < 2
     slope = _slope(points if limited else free)
     within = max(abs(slope.low), abs(slope.high)) <= tolerance_bits
@@ -85,10 +86,10 @@ def convergence(
     return Convergence(tuple(points), slope, tolerance_bits, settled, limited)
 
 
-def _cut_short(bits: Sequence[Divergence]) -> bool:
+def _cut_short(bits: Sequence[ScoreBits]) -> bool:
     """Whether the bits of one size are set by its resolution."""
     unmatched = float(np.mean([pse.unmatched_genuine_share for pse in bits]))
-    room = float(np.mean([pse.resolvable_bits - pse.value_bits for pse in bits]))
+    room = float(np.mean([pse.resolvable - pse.value for pse in bits]))
     return unmatched > 0.05 or room < 1.0
 
 
@@ -96,8 +97,8 @@ def _slope(points: Sequence[SizePoint]) -> Interval:
     """Weighted least squares of bits on log2 users, each point weighing by the width of its interval."""
     z = normal_quantile(0.5 + LEVEL / 2.0)
     doublings = np.log2([point.users for point in points])
-    bits = np.array([point.pse.value_bits for point in points])
-    deviation = np.array([(point.pse.high_bits - point.pse.low_bits) / (2.0 * z) for point in points])
+    bits = np.array([point.pse_bits.value for point in points])
+    deviation = np.array([(point.pse_bits.high - point.pse_bits.low) / (2.0 * z) for point in points])
     weight = 1.0 / np.maximum(deviation, 1e-6) ** 2
     centred = doublings - np.average(doublings, weights=weight)
     slope = float(np.sum(weight * centred * bits) / np.sum(weight * centred**2))

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.scoresets import ScoreMatrix
+from entropie.document.measured import ScoreBits
 from entropie.errors import InvalidParameter
 from entropie.measures.cells import CELL_IMPOSTORS, Cells, cells_of
 from entropie.measures.intervals import REPLICATES, Interval, percentiles
@@ -25,66 +24,34 @@ from entropie.measures.resampling import counts_by_user, resample_scores, resamp
 NATS_PER_BIT = math.log(2.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """The divergence in bits with its interval, and how far it can be trusted.
-
-    Nothing above `resolvable_bits` = log2(impostors/10) can be told from infinity with so few impostor scores. Where
-    genuine scores have no impostor beside them the divergence has no finite estimate: their share is
-    `unmatched_genuine_share`, they enter with an impostor probability of 3/m (the largest that fits none in m), and the
-    interval is one-sided (`at_least`): the bits are at least `low_bits`, and `high_bits` is only the end of what was
-    resolved; all of them unmatched gives log2(m/3), 1.7 bits above `resolvable_bits`.
-    Where the ratio of the laws jumps up and down between scores too rare for a cell of their own, neighbours are
-    lumped and the value is low too. A value slightly below 0 is chance; cutting it off would bias the baseline of
-    permuted labels.
-    """
-
-    value_bits: float
-    low_bits: float
-    high_bits: float
-    resolvable_bits: float
-    unmatched_genuine_share: float
-
-    @property
-    def at_least(self) -> bool:
-        """Whether only the lower end bounds the divergence."""
-        return self.unmatched_genuine_share > 0.0 or self.value_bits > self.resolvable_bits
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers, keys as in assessment.json."""
-        return {
-            "value": self.value_bits,
-            "low": self.low_bits,
-            "high": self.high_bits,
-            "at_least": self.at_least,
-            "resolvable": self.resolvable_bits,
-            "unmatched_genuine_share": self.unmatched_genuine_share,
-        }
-
-
 def divergence(
     law: ScoreLaw,
     rng: np.random.Generator,
     *,
     comparisons: ScoreMatrix | None = None,
     replicates: int = REPLICATES,
-) -> Divergence:
+) -> ScoreBits:
     """D(f_G || f_I), the default estimate: exact impostor law, cells with genuine and impostor scores.
+
+    Nothing above `resolvable` = log2(impostors/10) can be told from infinity with so few impostor scores. Where
+    genuine scores have no impostor beside them the divergence has no finite estimate: their share is
+    `unmatched_genuine_share`, they enter with an impostor probability of 3/m (the largest that fits none in m), and the
+    interval is one-sided (`at_least`): the bits are at least `low`, and `high` is only the end of what was resolved;
+    all of them unmatched gives log2(m/3), 1.7 bits above `resolvable`. Where the ratio of the laws jumps up and down
+    between scores too rare for a cell of their own, neighbours are lumped and the value is low too. A value slightly
+    below 0 is chance; cutting it off would bias the baseline of permuted labels.
 
     >>> law = ScoreLaw.weighted([0.0, 1.0], [900_000, 100_000], [0.0] * 500 + [1.0] * 500)
     >>> found = divergence(law, np.random.default_rng(0))
-    >>> round(found.value_bits, 2), round(0.5 * math.log2(0.5 / 0.9) + 0.5 * math.log2(0.5 / 0.1), 2)
+    >>> round(found.value, 2), round(0.5 * math.log2(0.5 / 0.9) + 0.5 * math.log2(0.5 / 0.1), 2)
     (0.74, 0.74)
     """
     cells = cells_of(law)
     interval = _with_interval(cells, _mean_log_ratio, rng, comparisons, replicates)
-    return Divergence(
-        value_bits=interval.value,
-        low_bits=interval.low,
-        high_bits=interval.high,
-        resolvable_bits=max(0.0, math.log2(law.impostors / CELL_IMPOSTORS)),
-        unmatched_genuine_share=cells.unmatched_genuine_share,
-    )
+    resolvable = max(0.0, math.log2(law.impostors / CELL_IMPOSTORS))
+    unmatched = cells.unmatched_genuine_share
+    at_least = unmatched > 0.0 or interval.value > resolvable
+    return ScoreBits(interval.value, interval.low, interval.high, resolvable, unmatched, at_least)
 
 
 def finite_divergence(

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.data.scoresets import FAILED_SCORE, FailedRule, ScoreKind, ScoreLists, ScoreMatrix, read_scores
+from entropie.document.base import plain
+from entropie.document.measured import Scores
 from entropie.errors import InvalidInput, interruptible
 from entropie.measures.intervals import REPLICATES
 from entropie.measures.law import ScoreLaw
@@ -26,8 +28,7 @@ class ScoreSetMeasures(Measures):
 
     def to_json(self) -> dict[str, Any]:
         """The measures' document with the two counts."""
-        counts = {name: getattr(self, name) for name in ("failed_comparisons", "probes_without_genuine")}
-        return {**counts, **Measures.to_json(self)}
+        return plain(self, Scores)
 
 
 @interruptible

@@ -11,18 +11,21 @@ from numpy.typing import ArrayLike
 
 from entropie.data.scoresets import ScoreMatrix
 from entropie.document.assessment import TailGroup
+from entropie.document.base import plain
 from entropie.document.measured import (
     EqualErrorRate,
     Exposure,
     Guess,
+    Measured,
     PaperBits,
     RejectRate,
+    ScoreBits,
     ScoreHistograms,
     ShareInterval,
 )
 from entropie.errors import InvalidParameter
 from entropie.measures.det import DetCurve, det_curve, equal_error_rate, frr_at_far
-from entropie.measures.divergence import Divergence, divergence, finite_divergence
+from entropie.measures.divergence import divergence, finite_divergence
 from entropie.measures.exposure import exposure, tail_of
 from entropie.measures.histogram import law_histogram
 from entropie.measures.identification import (
@@ -65,11 +68,11 @@ class Measures:
     guessing_error: float
     lift: float | None
     top_k: tuple[Guess, ...]
-    pse: Divergence
-    pse_finite: Interval
-    pse_paper: PaperBits | None  # needs two targets
-    eer: EqualErrorRate
-    det: DetCurve
+    pse_bits: ScoreBits
+    pse_finite_bits: Interval
+    pse_paper_bits: PaperBits | None  # needs two targets
+    equal_error_rate: EqualErrorRate
+    curve: DetCurve
     frr_at_far: tuple[RejectRate, ...]
     laws: ScoreHistograms
     rank_curve: tuple[tuple[int, float], ...]  # k, share of targets whose user is among the k best
@@ -82,27 +85,19 @@ class Measures:
         """Share of targets not re-identified; 1 where only pooled scores are known."""
         return 1.0 if self.identification_error is None else self.identification_error.value
 
+    @property
+    def det(self) -> list[list[float]]:
+        """[FAR, FRR] pairs of the curve, thinned."""
+        return self.curve.to_json()
+
+    @property
+    def det_band(self) -> list[list[float]]:
+        """The interval's ends of FRR at the same points."""
+        return self.curve.band_to_json()
+
     def to_json(self) -> dict[str, Any]:
-        """Plain floats, integers, lists and None, never NaN; keys as in assessment.json."""
-        return {
-            "users": self.users,
-            "targets": self.targets,
-            "impostors": self.impostors,
-            "identification_error": None if self.identification_error is None else self.identification_error.to_json(),
-            "guessing_error": self.guessing_error,
-            "lift": self.lift,
-            "top_k": [error.to_json() for error in self.top_k],
-            "pse_bits": self.pse.to_json(),
-            "pse_finite_bits": self.pse_finite.to_json(),
-            "pse_paper_bits": None if self.pse_paper is None else self.pse_paper.to_json(),
-            "equal_error_rate": self.eer.to_json(),
-            "det": self.det.to_json(),
-            "det_band": self.det.band_to_json(),
-            "frr_at_far": [rate.to_json() for rate in self.frr_at_far],
-            "laws": self.laws.to_json(),
-            "rank_curve": [list(point) for point in self.rank_curve],
-            "exposure": None if self.exposure is None else self.exposure.to_json(),
-        }
+        """Plain values, keys as in assessment.json."""
+        return plain(self, Measured)
 
 
 def measure(
@@ -143,11 +138,11 @@ def measure(
         guessing_error=guessing_error(users),
         lift=None if error is None else lift(error.value, users),
         top_k=top_k,
-        pse=divergence(law, for_pse, comparisons=comparisons, replicates=replicates),
-        pse_finite=finite_divergence(law, users, for_finite, comparisons=comparisons, replicates=replicates),
-        pse_paper=paper_estimate(law, seed) if law.targets > 1 else None,
-        eer=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates),
-        det=curve,
+        pse_bits=divergence(law, for_pse, comparisons=comparisons, replicates=replicates),
+        pse_finite_bits=finite_divergence(law, users, for_finite, comparisons=comparisons, replicates=replicates),
+        pse_paper_bits=paper_estimate(law, seed) if law.targets > 1 else None,
+        equal_error_rate=equal_error_rate(law, for_eer, comparisons=comparisons, replicates=replicates),
+        curve=curve,
         frr_at_far=frr_at_far(curve),
         laws=law_histogram(law),
         rank_curve=tuple((guess.k, 1.0 - guess.error) for guess in ranks),

@@ -9,23 +9,27 @@ nothing of q.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput
 from entropie.estimation.estimates import Estimates
-from entropie.estimation.likelihood import Hashes, most_likely_shares
+from entropie.estimation.likelihood import Hashes, Table, most_likely_of_table, most_likely_shares
+from entropie.estimation.unequal import UnequalEstimates
 from entropie.mechanisms.local_hashing import HashedReports, LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import counts_for
-from entropie.mechanisms.randomized_response import RandomizedResponse
 
 Floats = NDArray[np.float64]
 MOST_VISITS = 2e11
 """Items visited in all passes at most: above an hour on one core. Beyond it nothing is begun."""
+MOST_CELLS = 1 << 25
+"""Different reports times items: a table of so many probabilities has 256 MB."""
 _PASSES = 900.0  # at most, of all three searches
 
 
@@ -45,15 +49,12 @@ class Likely:
     gap: float
 
 
-def most_likely(mechanism: Mechanism, estimates: Estimates, batches: Callable[[], Iterable[HashedReports]]) -> Likely:
+def most_likely(mechanism: Mechanism, estimates: Estimates, batches: Callable[[], Iterable[Any]]) -> Likely:
     """From the estimates of all items, and the reports: given batch by batch, as often as they are asked for."""
-    if isinstance(mechanism, RandomizedResponse):
+    if mechanism.reports_are == "items" or isinstance(estimates, UnequalEstimates):
         return _of_response(estimates)
     if not isinstance(mechanism, LocalHashing):
-        raise InvalidInput(
-            f"The most likely distribution is worked out for randomized response (rr) and local hashing (glh), "
-            f"not for {mechanism.title}."
-        )
+        return _of_table(mechanism, estimates, batches)
     visits = _PASSES * estimates.reports * max(1.0, mechanism.prime / mechanism.hash_size)
     if visits > MOST_VISITS:
         raise InvalidInput(
@@ -66,14 +67,54 @@ def most_likely(mechanism: Mechanism, estimates: Estimates, batches: Callable[[]
 
 
 def _of_response(estimates: Estimates) -> Likely:
-    """In closed form. Of the items with a share, the counts are a multinomial sample of their sum."""
-    noise = estimates.rates.nu / estimates.rates.gain
+    """In closed form: every report names one item. Of those with a share, the counts are a sample of their sum."""
+    noise = estimates.noise if isinstance(estimates, UnequalEstimates) else estimates.rates.nu
     shares, errors = estimates.consistent, np.full(len(estimates.counts), np.nan)
     used = shares > 0.0
     named = estimates.counts[used].astype(np.float64)
     parts = named / named.sum()
-    errors[used] = (1.0 + used.sum() * noise) * np.sqrt(parts * (1.0 - parts) / named.sum())
+    lost = np.broadcast_to(noise / estimates.rates.gain, shares.shape)[used].sum()
+    errors[used] = (1.0 + lost) * np.sqrt(parts * (1.0 - parts) / named.sum())
     return Likely(shares, errors, True, 0.0)
+
+
+def _of_table(mechanism: Mechanism, estimates: Estimates, batches: Callable[[], Iterable[Any]]) -> Likely:
+    """From the probabilities of every different report."""
+    seen: Counter[tuple[int, ...]] = Counter()
+    halves: tuple[Counter[tuple[int, ...]], ...] = (Counter(), Counter())
+    for batch in batches():
+        rows = list(map(tuple, mechanism.rows_of(batch).tolist()))
+        for fold, half in enumerate(halves):
+            half.update(rows[fold::2])
+        seen.update(rows)
+        if len(seen) * mechanism.domain_size > MOST_CELLS:
+            raise InvalidInput(
+                f"The most likely distribution would take {len(seen)} different reports or more of "
+                f"{mechanism.domain_size} items, above {MOST_CELLS} probabilities; use the other estimates."
+            )
+    columns = tuple(np.array(column, np.uint64) for column in zip(*seen, strict=True))
+    law = mechanism.likelihoods(mechanism.reports_of(columns))
+    found = most_likely_of_table(Table(np.array(list(seen.values()), np.float64), law), estimates.consistent)
+    place = {row: at for at, row in enumerate(seen)}
+    both = []
+    for half in halves:
+        own = np.array([place[row] for row in half], np.int64)
+        counts, rows_of = np.array(list(half.values()), np.float64), tuple(column[own] for column in columns)
+        repeated = tuple(np.repeat(column, counts.astype(np.int64)) for column in rows_of)
+        if not len(counts):
+            return Likely(found.shares, found.standard_errors, False, found.gap)
+        both.append((Table(counts, law[own]), mechanism.estimate(mechanism.reports_of(repeated))))
+    difference = []
+    for (table, own_estimates), (_, other) in (both, both[::-1]):
+        nearest, unbiased = own_estimates.consistent, other.probabilities
+        likely = most_likely_of_table(table, nearest, informed=False).shares
+        difference.append(_excess(likely, nearest, unbiased))
+    return Likely(found.shares, found.standard_errors, math.fsum(difference) < 0.0, found.gap)
+
+
+def _excess(likely: Floats, nearest: Floats, unbiased: Floats) -> float:
+    """By how much the first is farther from the truth than the second, but for chance."""
+    return float(likely @ likely - nearest @ nearest - 2.0 * (likely - nearest) @ unbiased)
 
 
 def _is_closer(mechanism: LocalHashing, hashes: Hashes, batches: Callable[[], Iterable[HashedReports]]) -> bool:
@@ -92,5 +133,5 @@ def _is_closer(mechanism: LocalHashing, hashes: Hashes, batches: Callable[[], It
     for fold, other in ((0, 1), (1, 0)):
         nearest, unbiased = seen[fold].consistent, seen[other].probabilities
         likely = most_likely_shares(hashes, half(fold), nearest, informed=False).shares
-        difference.append(float(likely @ likely - nearest @ nearest - 2.0 * (likely - nearest) @ unbiased))
+        difference.append(_excess(likely, nearest, unbiased))
     return math.fsum(difference) < 0.0

@@ -1,8 +1,8 @@
 """What holds where people send different numbers of reports, and the attacker sees how many each person sent.
 
 A person hides among those with the same number only. Proofs. Linked: the number tells the group, and nothing that other
-groups send has a part in it, so that errors and bits are means over groups and certainty is the largest. Not linked: the
-number tells a prior (`everybody.single_entries`).
+groups send has a part in it, so that errors and bits are means over groups and certainty is the largest. Not linked:
+the number tells a prior (`everybody.single_entries`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from entropie.document.ledger import SpentAlone
 from entropie.errors import InvalidParameter
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.theory import checks, everybody
-from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, Guarantee, error_of, raised
 
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from entropie.atomic import claimed, write_file
-from entropie.document.base import Count, Part, Sha256, Share, Size, json_text
+from entropie.document import Document, typed
+from entropie.document.assessment import About, Review, TailGroup
+from entropie.document.base import Count, Part, Provenance, Sha256, Share, Size, converted
 from entropie.document.measured import ShareInterval
+from entropie.document.table import (
+    Anonymity,
+    Linkability,
+    PopulationEstimate,
+    PopulationFile,
+    RecordRisk,
+    SensitiveColumn,
+)
+from entropie.document.verdict import Declared, Verdict
+from entropie.mitigate.unnamed import UnnamedColumn
 from entropie.notebook import html_table
 from entropie.words import listed, percent, plural
 
-FILE = "attributes.json"
+FILE, SCHEMA = "attributes.json", "entropie.attributes/1"
 SMALL_GROUP = 10
 """A combination that fewer people share singles them out, or nearly so."""
 _HELPS = 0.8  # bands are advised where at most this share of the risk is left
@@ -100,7 +109,7 @@ class Remedy(Part, frozen=True):
 
 
 class ColumnAttacker(Part, frozen=True):
-    """An attacker who knows some random columns of everybody: columns as points.
+    """An attacker who knows some random columns of everybody: columns as points; or all those named (`columns`).
 
     points         how many columns are known
     sets           over how many sets of so many columns the shares are averaged, and whether these are `all` of them
@@ -108,7 +117,7 @@ class ColumnAttacker(Part, frozen=True):
     unicity        share of people who alone fit
     """
 
-    attacker: Literal["points"]
+    attacker: Literal["points", "columns"]
     knows: str
     points: Count
     sets: Count
@@ -120,12 +129,18 @@ class ColumnAttacker(Part, frozen=True):
 
 
 class TableInput(Part, frozen=True):
-    """What was read: the name of the table, its SHA-256 (null in memory), its people, rows excluded by reason."""
+    """What was read: the name of the table, its SHA-256 (null in memory), its people, rows excluded by reason.
+
+    id_column   the column by which nobody was found to come twice; null where none was named
+    unnamed     columns that were not assessed
+    """
 
     name: str
     sha256: Sha256 | None
     people: Count
     dropped: dict[str, Count]
+    id_column: str | None = None
+    unnamed: tuple[UnnamedColumn, ...] = ()
 
 
 class Made(Part, frozen=True):
@@ -135,18 +150,25 @@ class Made(Part, frozen=True):
     command: str | None
 
 
-class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attributes/1"):
+class AttributeRisk(Part, frozen=True, tag_field="schema", tag=SCHEMA):
     """What a table of attributes says about who its people are: sizes of groups and widths of bands, nobody's values.
 
     name_bits            bits that identify anybody here, and the most that so many people can show
     sets                 every set of up to so many columns, as they stand
-    together             all columns as they stand
+    together             all columns as they stand; `knows` says them in a few words
+    exposed              people in the smallest groups of all columns, from the smallest group on to everybody; exact
     identifiers          columns that are different for everybody
     without_identifiers  the columns left when those that identify people by themselves are dropped; null where none do
                          or none is left
     banded               these columns with numbers in the bands of `columns`; null where no bands are proposed
     attackers            people who know some random columns of everybody
     remedies             what to give up next: from banded, else without_identifiers, else together
+    anonymity            k-anonymity of all columns as they stand, and so are all that follow
+    record_risk          prosecutor, marketer and, beside a population, journalist
+    sensitive            what is learnt about each sensitive column
+    population           the table beside a file of the population; null without
+    estimate             what is expected in a population of a given size; null without
+    links                how well rows are joined from two sets of columns
     """
 
     input: TableInput
@@ -163,10 +185,23 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
     greedy: tuple[Step, ...]
     attackers: tuple[ColumnAttacker, ...]
     remedies: tuple[Remedy, ...]
+    anonymity: Anonymity
+    record_risk: tuple[RecordRisk, ...]
+    sensitive: tuple[SensitiveColumn, ...]
+    population: PopulationFile | None
+    estimate: PopulationEstimate | None
+    links: tuple[Linkability, ...]
+    knows: str
     sentences: tuple[str, ...]
-    provenance: Made
+    provenance: Provenance
+    exposed: tuple[TailGroup, ...]
+    declared: Declared | None = None
+    verdict: Annotated[Verdict | None, Meta(description="null where no limit was named.")] = None
+    review: Review | None = None
+    about: About = About(None, None, None, None, None, None)
 
     def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "knows", named(self.together))
         msgspec.structs.force_setattr(self, "sentences", self._told())
 
     @property
@@ -184,7 +219,7 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
             if row.points < len(risk.columns)
         ]
         first = (
-            f"{percent(risk.success)} of {people} are re-identified by {_named(risk)} (by chance: {chance})"
+            f"{percent(risk.success)} of {people} are re-identified by {named(risk)} (by chance: {chance})"
             f"{''.join(some[-1:])}; "
             f"{percent(risk.unique_share)} share their values with nobody."
         )
@@ -194,7 +229,7 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
             dropped = [name for name in self.identifiers if name not in rest.columns]
             sentences.append(
                 f"Drop {listed(dropped)}, different for everybody: {percent(rest.success)} are still re-identified by "
-                f"{_named(rest)}."
+                f"{named(rest)}."
             )
         if self.banded is not None:
             sentences.append(self._bands_sentence(self.banded, (self.without_identifiers or risk).success))
@@ -208,18 +243,9 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
             return f"Bands of {listed(widths)} do not help: {percent(before)} are re-identified all the same."
         if banded.success > _HELPS * before:
             return f"Bands of {listed(widths)} hardly help: {left}."
-        most = "most people, " if banded.success > _MOST else ""
-        return f"Release bands of {listed(widths)} instead of the numbers: {most}{left}."
-
-    def write(self, folder: str | os.PathLike[str]) -> Path:
-        """Write attributes.json into a folder, made where it is not there; return its path."""
-        with claimed(folder) as place:
-            return self.write_into(place)
-
-    def write_into(self, folder: Path) -> Path:
-        """Write the file into a folder that this run has claimed."""
-        write_file(folder / FILE, json_text(self.to_json()))
-        return folder / FILE
+        if banded.success > _MOST * before:
+            return f"Bands of {listed(widths)} are not enough: {left}."
+        return f"Release bands of {listed(widths)} instead of the numbers: {left}."
 
     def __repr__(self) -> str:
         head = f"Attributes of {plural(self.people, 'person', 'people')} in {plural(len(self.columns), 'column')}"
@@ -234,7 +260,14 @@ class AttributeRisk(Part, frozen=True, tag_field="schema", tag="entropie.attribu
         return html_table(" ".join(self.sentences), headers, rows)
 
 
-def _named(risk: GroupRisk) -> str:
+def document_of(document: Any) -> Document | AttributeRisk:
+    """A plain document of either kind, checked whole."""
+    if isinstance(document, dict) and document.get("schema") == SCHEMA:
+        return converted(document, AttributeRisk, "The document", "make it anew with `entropie attributes`")
+    return typed(document)
+
+
+def named(risk: GroupRisk) -> str:
     """The columns of a set; only their number where there are many."""
     return listed(risk.columns) if len(risk.columns) <= _FEW else f"{len(risk.columns)} columns"
 

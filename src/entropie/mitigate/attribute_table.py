@@ -19,6 +19,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
 from entropie.data.tables import ArrowTable, ParquetTable, TextTable, open_table
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.mitigate.unnamed import Unnamed, UnnamedColumn
 from entropie.progress import silent
 
 BANDS = 20
@@ -63,8 +64,9 @@ class Bands:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """One attribute of everybody: codes 0 .. size-1, and what a code stands for is not kept.
+    """One attribute of everybody: codes 0 .. size-1.
 
+    values    what the exact codes stand for but for the missing one, to be looked up elsewhere and never shown
     numbers   the number behind each exact value (NaN where it is missing), where the column holds numbers
     exact     the codes before they were cut into bands
     digits    whether the values are codes written in digits, which are not numbers to be cut
@@ -81,6 +83,7 @@ class Column:
     numbers: NDArray[np.float64] | None
     digits: bool
     proposed: Bands | None
+    values: Any
     bands: Bands | None = None
 
     @property
@@ -107,13 +110,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class AttributeTable:
-    """Everybody's attributes, and what was read."""
+    """Everybody's attributes, and what was read; `others` are columns that no attacker knows."""
 
     name: str
     sha256: str | None  # of the file's bytes; None for a table in memory
     people: int
     dropped: dict[str, int]
     columns: tuple[Column, ...]
+    others: tuple[Column, ...] = ()
+    id_column: str | None = None
+    unnamed: tuple[UnnamedColumn, ...] = ()
 
 
 def rule_of(text: str) -> tuple[str, BinRule]:
@@ -164,12 +170,13 @@ def read_attributes(
     source: object,
     columns: Sequence[str],
     *,
+    others: Sequence[str] = (),
     id_column: str | None = None,
     bins: Mapping[str, BinRule] | None = None,
     memory: int | None = None,
 ) -> AttributeTable:
     """Read the named columns of a CSV or Parquet file, or of anything with `__arrow_c_stream__`."""
-    names = list(columns)
+    names, beside = list(columns), list(others)
     if not names or len(set(names)) != len(names):
         raise InvalidParameter("Parameter `columns` must name at least one column, none of them twice.")
     if id_column in names:
@@ -180,36 +187,40 @@ def read_attributes(
     for name in rules:
         if name not in names:
             raise InvalidParameter(f"{option('bins')} names column `{name}`, which is not among {option('columns')}.")
-    wanted = [*names, *([id_column] if id_column else [])]
+    wanted = [*names, *beside, *([id_column] if id_column else [])]
     opened = open_table(source)
     name = Path(opened.name).name
     rejects = Rejects(opened.name, memory)
-    table, dropped = _read(opened, wanted, rejects)
+    unnamed = Unnamed([column for column in opened.columns if column not in (*names, id_column)])
+    table, dropped = _read(opened, wanted, rejects, unnamed)
     people = table.num_rows
     if people < 2:
         raise InvalidInput(f"{name} has {people} usable row(s); at least two people are needed.")
     if id_column:
         _check_one_row_each(table.column(id_column), id_column, rejects)
     typed = not isinstance(opened, TextTable)  # in text files all is text, elsewhere what is text is so on purpose
-    coded = tuple(_column(column, table.column(column), rules.get(column), typed) for column in names)
-    return AttributeTable(name, None if isinstance(opened, ArrowTable) else opened.sha256(), people, dropped, coded)
+    coded = [_column(column, table.column(column), rules.get(column), typed) for column in (*names, *beside)]
+    known, unknown = tuple(coded[: len(names)]), tuple(coded[len(names) :])
+    sha256 = None if isinstance(opened, ArrowTable) else opened.sha256()
+    return AttributeTable(name, sha256, people, dropped, known, unknown, id_column, unnamed.told())
 
 
 def _read(
-    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects
+    opened: TextTable | ParquetTable | ArrowTable, wanted: list[str], rejects: Rejects, unnamed: Unnamed
 ) -> tuple[pa.Table, dict[str, int]]:
     """The wanted columns, an empty text as nothing, and the lines that do not fit the header by reason."""
     require_columns(wanted, opened.header)
     for column in wanted:
         _check_kind(column, opened.type_of(column))
     batches, size = [], 0
-    for batch in opened.select(wanted, rejects, silent):
-        batches.append(checked_texts(_unfolded(batch), rejects))
-        size += batches[-1].nbytes + _CODES_BYTES * batch.num_rows * batch.num_columns
+    for whole in opened.select(list(dict.fromkeys([*wanted, *unnamed.names])), rejects, silent):
+        unnamed.see(whole)
+        batches.append(checked_texts(_unfolded(whole.select(wanted)), rejects))
+        size += batches[-1].nbytes + _CODES_BYTES * whole.num_rows * len(wanted)
         rejects.budget.keep("columns", size)
-    kinds = [(column, opened.type_of(column)) for column in wanted]
-    plain = [(column, kind.value_type if pa.types.is_dictionary(kind) else kind) for column, kind in kinds]
-    table = pa.Table.from_batches(batches, pa.schema(plain))
+    held = map(opened.type_of, wanted)
+    kinds = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in held)
+    table = pa.Table.from_batches(batches, pa.schema(list(zip(wanted, kinds, strict=True))))
     rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
     if lost > _DROPPED_SHARE * (lost + table.num_rows):
@@ -263,9 +274,11 @@ def _column(name: str, values: Any, rule: BinRule | None, typed: bool) -> Column
         numbers = np.append(numbers, np.nan)
     size += bool(missing)
     if rule is not None and numbers is None:
-        raise InvalidParameter(f"{option('bins')} asks for bands of column `{name}`, which does not hold numbers only.")
+        raise InvalidParameter(
+            f"{option('bins')} asks for bands of column `{name}`, which does not hold numbers only; leave it out."
+        )
     digits &= rule is None or rule == BinRule()  # who asks for bands has said that these are numbers
-    column = Column(name, codes, size, missing, codes, size, numbers, digits, None)
+    column = Column(name, codes, size, missing, codes, size, numbers, digits, None, distinct)
     if numbers is None or rule == BinRule():
         return column
     if rule is None and (size <= BANDS or column.digits or column.identifier):

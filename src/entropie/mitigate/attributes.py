@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import itertools
 import math
+import time as clock
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie._version import __version__
+from entropie.document.assessment import TailGroup
+from entropie.document.base import Provenance, converted
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidParameter, interruptible, option
+from entropie.findings import provenance_of
+from entropie.measures.classes import group_sizes
+from entropie.measures.entropy import entropy
+from entropie.measures.exposure import LEAST_GROUP, TAIL
 from entropie.measures.intervals import normal_quantile, share_interval
+from entropie.measures.record_risk import AT_RISK
+from entropie.mitigate.attribute_measures import Link, Measures, Wanted, keys_of
 from entropie.mitigate.attribute_risk import (
     SMALL_GROUP,
     AttributeRisk,
     ColumnAttacker,
     ColumnRisk,
     GroupRisk,
-    Made,
     Remedy,
     Step,
     TableInput,
@@ -41,18 +48,17 @@ from entropie.mitigate.attribute_table import (
     rule_from,
 )
 from entropie.progress import Progress, silent
+from entropie.request import Run
 from entropie.theory import checks
 from entropie.words import percent
 
-MOST_SETS = 3000
+USUAL_SET, MOST_SETS = 3, 3000
 SHAPLEY_COLUMNS = 8
 POINTS = (1, 2, 4, 8)
 """Numbers of random columns that attackers know."""
 
 _COUNTED_SETS, _COUNTED_ROWS = (20, 200), 20_000_000  # sets counted at least and at most; rows of all sets together
-_LONE_SHARE = 0.05
 _MERGED_SHARE = 0.05
-_LARGEST_CODE = 2**62
 Sizes = NDArray[np.int64]
 
 
@@ -62,8 +68,14 @@ def attributes(
     *,
     columns: Sequence[str],
     id_column: str | None = None,
-    max_set: int = 3,
+    max_set: int | None = None,
     bins: Mapping[str, BinRule | int | str] | None = None,
+    sensitive: Sequence[str] = (),
+    within: Mapping[str, float] | None = None,
+    population: object = None,
+    link: Sequence[Link] = (),
+    at_risk: float = AT_RISK,
+    seed: int = 0,
     memory: int | None = None,
     progress: Progress = silent,
 ) -> AttributeRisk:
@@ -71,28 +83,38 @@ def attributes(
 
     All sets of up to `max_set` columns are assessed as they stand, and all columns together. `bins` says into which
     bands numbers are cut as a remedy: at most so many (10), of a width ("width:5") or none ("exact"); without it, bands
-    are proposed for numbers with many different values. `memory` is what the table may fill, in bytes; half of the
-    machine's if not given.
+    are proposed for numbers with many different values. `sensitive` are columns that an attacker wants to learn, and
+    `within` says how near a guess of a number must be; `population` is a table of the population or how many people it
+    has; `link` are pairs of column sets, `[(("age", "sex"), ("region",))]`, that rows are joined from; records with a
+    risk above `at_risk` are counted. `seed` is that of everything drawn. `memory` is what the table may fill, in
+    bytes; half of the machine's if not given.
     """
-    max_set = checks.whole_number("max_set", max_set)
+    if max_set is not None:
+        checks.whole_number("max_set", max_set)
+    wanted = Wanted(tuple(sensitive), within or {}, population, tuple(link), at_risk, seed)
     progress("reading", 0.0)
     rules = {name: rule_from(rule) for name, rule in (bins or {}).items()}
-    read = read_attributes(table, columns, id_column=id_column, bins=rules, memory=memory)
-    return assess_table(read, max_set, progress)
+    others = wanted.others(columns, id_column)
+    read = read_attributes(table, columns, others=others, id_column=id_column, bins=rules, memory=memory)
+    return assess_table(read, max_set, Measures.of(read, wanted, memory, progress), progress)
 
 
-def assess_table(table: AttributeTable, max_set: int, progress: Progress = silent) -> AttributeRisk:
-    """The same for a table that has been read."""
+def assess_table(
+    table: AttributeTable, max_set: int | None, measures: Measures, progress: Progress = silent
+) -> AttributeRisk:
+    """The same for a table that has been read and measured."""
+    begun = clock.perf_counter()
     names = [column.name for column in table.columns]
-    max_set = min(max_set, len(names))
-    asked = sum(math.comb(len(names), size) for size in range(1, max_set + 1))
-    if asked > MOST_SETS:
+    most = min(max_set or USUAL_SET, len(names))
+    while max_set is None and most > 1 and _sets_up_to(most, len(names)) > MOST_SETS:
+        most -= 1
+    if (asked := _sets_up_to(most, len(names))) > MOST_SETS:
         raise InvalidParameter(
-            f"{len(names)} columns make {asked:,} sets of up to {max_set}, more than {MOST_SETS:,}; lower "
+            f"{len(names)} columns make {asked:,} sets of up to {most}, more than {MOST_SETS:,}; lower "
             f"{option('max_set')} or name fewer columns."
         )
-    ledger = _Ledger(table.people, table.columns)
-    wanted = list(_subsets(names, max_set))
+    ledger = _Ledger(table.people, table.columns, measures.beside)
+    wanted = list(_subsets(names, most))
     for place, chosen in enumerate(wanted):
         progress("counting sets", place / len(wanted))
         ledger.risk(chosen)
@@ -100,11 +122,11 @@ def assess_table(table: AttributeTable, max_set: int, progress: Progress = silen
     together = ledger.risk(names)
     kept = [column for column in table.columns if not column.identifier or column.proposed is not None]
     kept = kept or list(table.columns)
-    coarse = _Ledger(table.people, [column.in_bands() for column in kept])
+    coarse = _Ledger(table.people, [column.in_bands() for column in kept], measures.beside)
     left = [column.name for column in kept]
     start = coarse.risk(left)
     return AttributeRisk(
-        input=TableInput(table.name, table.sha256, table.people, table.dropped),
+        input=TableInput(table.name, table.sha256, table.people, table.dropped, table.id_column, table.unnamed),
         people=table.people,
         name_bits=math.log2(table.people),
         small_group=SMALL_GROUP,
@@ -118,16 +140,23 @@ def assess_table(table: AttributeTable, max_set: int, progress: Progress = silen
         greedy=_greedy(ledger, names),
         attackers=tuple(_knowing(ledger, names, points) for points in POINTS if points <= len(names)),
         remedies=_remedies(coarse, start),
+        **keys_of(measures),
+        knows="",
         sentences=(),
-        provenance=Made(__version__, None),
+        provenance=converted(provenance_of(Run(), begun), Provenance, "The run", "run it again"),
+        exposed=exposed(ledger.sizes(names)),
     )
+
+
+def _sets_up_to(largest: int, columns: int) -> int:
+    return sum(math.comb(columns, size) for size in range(1, largest + 1))
 
 
 class _Ledger:
     """Risks of sets of columns, each counted once."""
 
-    def __init__(self, people: int, columns: Sequence[Column]) -> None:
-        self.people = people
+    def __init__(self, people: int, columns: Sequence[Column], population: int | None) -> None:
+        self.people, self.population = people, population
         self.columns = {column.name: column for column in columns}
         self._order = {name: place for place, name in enumerate(self.columns)}
         self._known: dict[tuple[str, ...], GroupRisk] = {}
@@ -139,32 +168,19 @@ class _Ledger:
             self._known[key] = self.risk_of(key, [self.columns[name] for name in key])
         return self._known[key]
 
+    def sizes(self, names: Iterable[str]) -> Sizes:
+        """How many people share each combination of these columns."""
+        return group_sizes([(self.columns[name].codes, self.columns[name].size) for name in names])
+
     def risk_of(self, names: tuple[str, ...], columns: Sequence[Column]) -> GroupRisk:
         """The risk of columns that need not be the table's own."""
-        return group_risk(names, group_sizes([(column.codes, column.size) for column in columns]), self.people)
+        sizes = group_sizes([(column.codes, column.size) for column in columns])
+        return group_risk(names, sizes, self.people, self.population)
 
 
-def group_sizes(columns: Sequence[tuple[NDArray[np.int64], int]]) -> Sizes:
-    """How many people share each combination that occurs; columns are codes and how many there are."""
-    if not columns:
-        raise InvalidParameter("Parameter `columns` must name at least one column.")
-    code, size = columns[0]
-    for codes, values in columns[1:]:
-        if size * values >= _LARGEST_CODE:  # number the combinations that occur, to make room
-            used, code = np.unique(code, return_inverse=True)
-            size = used.size
-        code, size = code * values + codes, size * values
-    if size <= 4 * code.size + 1024:
-        counts = np.bincount(code, minlength=1)
-        return counts[counts > 0]
-    ordered = np.sort(code)
-    ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), code.size - 1)
-    return np.diff(ends, prepend=-1)
-
-
-def group_risk(names: tuple[str, ...], sizes: Sizes, people: int) -> GroupRisk:
+def group_risk(names: tuple[str, ...], sizes: Sizes, people: int, population: int | None = None) -> GroupRisk:
     """What groups of these sizes say."""
-    bits, low, high = _entropy(sizes, people)
+    bits, low, high = entropy(sizes, people, population)
     return GroupRisk(
         columns=names,
         bits=bits,
@@ -178,25 +194,23 @@ def group_risk(names: tuple[str, ...], sizes: Sizes, people: int) -> GroupRisk:
     )
 
 
-def _entropy(sizes: Sizes, people: int) -> tuple[float, float, float | None]:
-    """Entropy of the groups in bits, and an interval for the population they are drawn from.
+def exposed(sizes: Sizes) -> tuple[TailGroup, ...]:
+    """The people in the smallest groups: the smallest group, 20 people, 0.1 %, 1 %, 10 %, everybody; exact shares.
 
-    The entropy of a sample is too small by (K-1)/(2n) nats (Miller and Madow); its variance is that of -log p, plus
-    the (K-1)/(2n^2) that is left where all p are equal. Where more than a twentieth of the people are alone, values
-    not seen yet may add any number of bits: no upper end. Nothing above log n can be told from n people.
+    Whoever is in a group of so many is found with probability 1/so many. Of people in groups of one size none comes
+    first, and no part of them is at a greater risk than all of them.
     """
-    distinct, times = np.unique(sizes, return_counts=True)  # there are few different ones
-    shares, weights = distinct / people, distinct * times / people
-    surprise = -np.log2(shares)
-    bits = max(0.0, float(weights @ surprise))
-    lacking = (sizes.size - 1) / (2.0 * people * math.log(2.0))
-    variance = max(0.0, float(weights @ surprise**2) - bits**2) / people
-    variance += (sizes.size - 1) / (2.0 * (people * math.log(2.0)) ** 2)
-    reach = normal_quantile(0.975) * math.sqrt(variance)
-    ceiling = math.log2(people)
-    low, high = max(0.0, min(ceiling, bits + lacking - reach)), bits + lacking + reach
-    alone = float(np.count_nonzero(sizes == 1)) / people
-    return bits, low, None if alone > _LONE_SHARE or high > ceiling else high
+    people, ordered = int(sizes.sum()), np.sort(sizes)
+    smallest = int(ordered[0] * np.searchsorted(ordered, ordered[0], side="right"))
+    parts = {max(LEAST_GROUP, math.ceil(round(share * people, 6))) for share in TAIL} | {LEAST_GROUP}
+    ends = np.cumsum(ordered)
+    found = []
+    for part in sorted({smallest, people, *(part for part in parts if smallest < part < people)}):
+        whole = int(np.searchsorted(ends, part, side="left"))  # groups that are in it wholly
+        before = int(ends[whole - 1]) if whole else 0
+        share = (whole + (part - before) / float(ordered[whole])) / part
+        found.append(TailGroup(part / people, part, ShareInterval(share, share, share)))
+    return tuple(found)
 
 
 def _subsets(names: Sequence[str], largest: int) -> Iterable[tuple[str, ...]]:

@@ -35,10 +35,11 @@ def frontier(senders: Senders, wanted: Wanted, rows: Sequence[ProtectionRow], ru
         if error == wanted.error:
             points += [_of_row(row, error) for row in rows if row.mechanism is not None]
             continue
-        response = best_response(senders, error, wanted.max_epsilon)
+        response = best_response(senders, error, wanted.max_epsilon, wanted.leak)
         limit = response.epsilon if wanted.max_epsilon is None else wanted.max_epsilon
         points += [
-            _simulated(each, senders, error, wanted, run) for each in (response, best_hashing(senders, error, limit))
+            _simulated(each, senders, error, wanted, run)
+            for each in (response, best_hashing(senders, error, limit, wanted.leak))
         ]
     return tuple(points)
 

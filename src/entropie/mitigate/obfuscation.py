@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from entropie.mechanisms.calibrate import calibrate
 from entropie.mechanisms.local_hashing import LocalHashing
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.randomized_response import RandomizedResponse
-from entropie.theory import checks
+from entropie.theory import checks, everybody
 from entropie.theory.calibration import largest_theta
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import ChannelParameters, certified_success
@@ -49,6 +50,7 @@ _PAIRS = 1e10  # (report, item of a person) pairs that an attack on hashed repor
 _GRID = 16
 _MOST_PEOPLE = 10**12
 Noisy = RandomizedResponse | LocalHashing
+Leak = Literal["alone", "all"]
 _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 
 
@@ -56,7 +58,8 @@ _Noisy = TypeVar("_Noisy", RandomizedResponse, LocalHashing)
 class Wanted:
     """The protection that is asked for.
 
-    error             error rate that whoever sees one person's reports alone shall have, at least
+    error             error rate that an attacker shall have, at least
+    leak              which attacker: who sees one person's reports "alone", or who holds "all"
     reports_per_user  how many events each person sends
     max_epsilon       largest budget allowed; None: local hashing is kept to that of randomized response
     scope             attackers that are tried, by name; all where empty
@@ -70,8 +73,11 @@ class Wanted:
     scope: tuple[str, ...] = ()
     repetitions: int = REPETITIONS
     also: tuple[float, ...] = WANTED_ERRORS
+    leak: Leak = "alone"
 
     def __post_init__(self) -> None:
+        if self.leak not in ("alone", "all"):
+            raise InvalidParameter.of("leak", "alone or all", self.leak)
         object.__setattr__(self, "error", wanted_error_value(self.error))
         checks.whole_number("reports_per_user", self.reports_per_user)
         checks.whole_number("repetitions", self.repetitions, at_least=2)
@@ -162,7 +168,12 @@ def preferred(prices: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def best_response(
-    senders: Senders, wanted_error: float, max_epsilon: float | None = None, *, users: int | None = None
+    senders: Senders,
+    wanted_error: float,
+    max_epsilon: float | None = None,
+    leak: Leak = "alone",
+    *,
+    users: int | None = None,
 ) -> RandomizedResponse:
     """Randomized response with the most truth that guarantees the error, and no larger budget than allowed.
 
@@ -175,7 +186,7 @@ def best_response(
         domain_size=senders.domain_size,
         bayes_error=wanted_error,
         certainty=1.0,
-        scope="alone",
+        scope=leak,
         mechanism="rr",
         reports=senders.reports_per_user,
     ).mechanism
@@ -185,17 +196,17 @@ def best_response(
     return _with_some_truth(response, wanted_error)
 
 
-def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> LocalHashing:
+def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float, leak: Leak = "alone") -> LocalHashing:
     """Local hashing that guarantees the error with the hash size that is best for the most frequent items.
 
-    Buckets hide people, so that fewer of them allow more truth at the same average error, up to no lies at all. Then
+    Buckets hide people whose reports leak alone, so that fewer of them allow more truth, up to no lies at all. Then
     nobody could deny anything: `max_epsilon` keeps the budget within that of another mechanism. Of very large data,
     hash sizes so small that the attack on them would take hours are excluded.
     """
     _check_reachable(senders.users, wanted_error)
 
     def priced(hash_size: int) -> tuple[float, float, int, LocalHashing]:
-        mechanism = _hashing(senders, senders.users, wanted_error, hash_size, max_epsilon)
+        mechanism = _hashing(senders, senders.users, wanted_error, hash_size, max_epsilon, leak)
         return _expected_loss(mechanism, senders, senders.reports), mechanism.epsilon, hash_size, mechanism
 
     fewest = min(senders.domain_size, max(2, math.ceil(senders.reports * senders.train.events / _PAIRS)))
@@ -207,10 +218,14 @@ def best_hashing(senders: Senders, wanted_error: float, max_epsilon: float) -> L
     return _with_some_truth(min(seen.values(), key=lambda tried: tried[:3])[3], wanted_error)
 
 
-def _hashing(senders: Senders, users: int, wanted_error: float, hash_size: int, max_epsilon: float) -> LocalHashing:
+def _hashing(
+    senders: Senders, users: int, wanted_error: float, hash_size: int, max_epsilon: float, leak: Leak
+) -> LocalHashing:
     k = senders.domain_size
 
     def success(theta: float) -> float:
+        if leak == "all":
+            return float(everybody.success(Crowd(users, senders.reports_per_user), k, Fraction(theta)))
         channel = ChannelParameters("glh", k, epsilon_of(theta, hash_size), hash_size, theta=theta)
         return float(certified_success(channel, Crowd(users, senders.reports_per_user)))
 
@@ -238,10 +253,10 @@ def people_needed(
     def too_noisy(users: int) -> bool:
         other: Noisy
         if isinstance(mechanism, LocalHashing):
-            limit = best_response(senders, wanted.error, wanted.max_epsilon, users=users).epsilon
-            other = _hashing(senders, users, wanted.error, mechanism.hash_size, limit)
+            limit = best_response(senders, wanted.error, wanted.max_epsilon, wanted.leak, users=users).epsilon
+            other = _hashing(senders, users, wanted.error, mechanism.hash_size, limit, wanted.leak)
         else:
-            other = best_response(senders, wanted.error, wanted.max_epsilon, users=users)
+            other = best_response(senders, wanted.error, wanted.max_epsilon, wanted.leak, users=users)
         return _expected_loss(other, senders, senders.reports * (users / senders.users)) * measured / now > at_most
 
     low, high = senders.users, 2 * senders.users

@@ -32,6 +32,7 @@ from entropie.mechanisms.identity import Identity
 from entropie.mitigate.attacked import rows_on
 from entropie.mitigate.frontier import frontier
 from entropie.mitigate.obfuscation import (
+    Leak,
     Noisy,
     Senders,
     Wanted,
@@ -66,7 +67,13 @@ from entropie.theory import fano
 _PLAIN_MATCHERS = ("visit", "bayes", "pitman_yor")
 _MODELS = "visit vectors through the mechanism"
 _ANY_RUN = Run()
-_NO_OPTIONS = ("events", "error", "reports_per_user", "max_epsilon")  # of `protect`; all others are of a request
+_NO_OPTIONS = (
+    "events",
+    "error",
+    "reports_per_user",
+    "max_epsilon",
+    "leak",
+)  # of `protect`; all others are of a request
 Name = Literal["as it is", "pseudonyms alone", "randomized response", "local hashing"]
 
 
@@ -88,18 +95,21 @@ def protect(
     matchers: Sequence[str] | None = None,
     reports_per_user: int = 1,
     max_epsilon: float | None = None,
+    leak: Leak = "alone",
     seed: int = 0,
     threads: int | None = None,
     memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> Protection:
-    """Find noise that gives whoever sees one person's reports this error rate at least, and say what it costs.
+    """Find noise that gives an attacker this error rate at least, and say what it costs.
+
+    The attacker sees one person's reports (`leak="alone"`), or holds everybody's (`leak="all"`).
 
     Everybody sends their first `reports_per_user` events of the second half. `max_epsilon` limits the budget of both
     mechanisms. The other arguments are those of `entropie.assess`, whose `protect=` does the same beside an assessment.
     """
     options = {name: value for name, value in locals().items() if name not in _NO_OPTIONS}
-    wanted = Wanted(wanted_error_value(error, "error"), reports_per_user, max_epsilon)
+    wanted = Wanted(wanted_error_value(error, "error"), reports_per_user, max_epsilon, leak=leak)
     return protect_request(Request.of(events, options), wanted)
 
 
@@ -137,14 +147,14 @@ def protect_split(
     # The price of these matchers stands for that of all: 25 s for 80,000 people, of whom each sends one, took 18 to 30.
     foretell_matchers(_PLAIN_MATCHERS, Split(senders.train, senders.sent, split.users, split.dropped_users), run)
     run.progress("protecting: calibration", 0.0)
-    response = best_response(senders, wanted.error, wanted.max_epsilon)
+    response = best_response(senders, wanted.error, wanted.max_epsilon, wanted.leak)
     limit = response.epsilon if wanted.max_epsilon is None else wanted.max_epsilon
-    hashing = best_hashing(senders, wanted.error, limit)
+    hashing = best_hashing(senders, wanted.error, limit, wanted.leak)
     run.progress("protecting: pseudonyms", 0.3)
     plain = _strongest_plain(senders, run)
     known = _known_plain(senders, run) if wanted.tries_known_events else None
     kept = traces if not split.dropped_users else traces.take(split.users)
-    goal = replace(_goal(kept, senders, wanted.error, [plain, known]), not_run=wanted.not_run)
+    goal = replace(_goal(kept, senders, wanted, [plain, known]), not_run=wanted.not_run)
     before = None if as_it_is is None else as_it_is.earlier.identification_error
     attacked, error = split.target.events, plain.identification_error
     goal = told(goal, senders, error, before, attacked)
@@ -191,7 +201,7 @@ def _strongest_plain(senders: Senders, run: Run) -> ProtectionAttack:
     measures = measure_outcome(outcomes[name], users=senders.users, seed=run.seed, replicates=run.replicates)
     credit = outcomes[name].credit
     error = share_interval(float(credit.mean()), credit.size, level_among(len(outcomes))).complement
-    return figure(name, error, measures.pse)
+    return figure(name, error, measures.pse_bits)
 
 
 def _known_plain(senders: Senders, run: Run) -> ProtectionAttack:
@@ -201,12 +211,12 @@ def _known_plain(senders: Senders, run: Run) -> ProtectionAttack:
     return figure("points", identification_error(credit))
 
 
-def _goal(traces: Traces, senders: Senders, wanted: float, plain: Sequence[ProtectionAttack | None]) -> ProtectionGoal:
+def _goal(traces: Traces, senders: Senders, asked: Wanted, plain: Sequence[ProtectionAttack | None]) -> ProtectionGoal:
     """Compare what pseudonyms alone give with the goal: guaranteed, exact for these data, or only measured.
 
-    Of the attacks on pseudonyms the stronger counts.
+    Of the attacks on pseudonyms the stronger counts; whoever holds everybody's data can do more than these attacks.
     """
-    users, t = senders.users, senders.reports_per_user
+    users, t, wanted = senders.users, senders.reports_per_user, asked.error
     pie = pie_bits(traces)
     from_pie = fano.bayes_error(min(t * pie, math.log2(users)), users)
     known_all = single_datum_error(traces) if t == 1 else None
@@ -218,6 +228,8 @@ def _goal(traces: Traces, senders: Senders, wanted: float, plain: Sequence[Prote
     basis: Literal["all data", "these data", "measured", None] = None
     if of_any_data >= wanted:
         basis = "all data"
+    elif asked.leak == "all":
+        pass
     elif max(from_pie, known_all or 0.0) >= wanted and not goal.bound_is_beaten(attacked):
         # The first event may say more than one drawn at random: then the attack counts.
         basis = "these data"
@@ -246,7 +258,7 @@ def _noisy_row(name: Name, mechanism: Noisy, senders: Senders, wanted: Wanted, r
     utility, reports = measure_utility(mechanism, senders, seed=run.seed, repetitions=wanted.repetitions)
     outcome = attack_on(mechanism, senders, reports, threads=run.threads)
     measures = measure_outcome(outcome, users=senders.users, seed=run.seed, replicates=run.replicates)
-    attacked = figure(_MODELS, identification_error(outcome.credit), measures.pse)
+    attacked = figure(_MODELS, identification_error(outcome.credit), measures.pse_bits)
     row = _row(name, senders, attacked, utility, guarantee_part(mechanism, senders))
     row = replace(row, mechanism=mechanism_part(mechanism))
     if wanted.tries_known_events:

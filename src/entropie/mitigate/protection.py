@@ -24,7 +24,6 @@ from entropie.document.protection import (
     ProtectionRow,
     RelativeError,
 )
-from entropie.measures.divergence import Divergence
 from entropie.mechanisms.identity import Identity
 from entropie.mitigate.obfuscation import GUESSES, USEFUL, Noisy, Senders, preferred
 from entropie.notebook import html_table
@@ -128,10 +127,9 @@ class AsItIs:
     known_events: ProtectionAttack | None = None
 
 
-def figure(matcher: str, error: ShareInterval, pse: Divergence | None = None) -> ProtectionAttack:
+def figure(matcher: str, error: ShareInterval, pse: ScoreBits | None = None) -> ProtectionAttack:
     """One attack in a table: which matcher, its error rate, and the bits of its scores where it has them."""
-    bits = None if pse is None else ScoreBits(**pse.to_json())
-    return ProtectionAttack(matcher, error, bits)
+    return ProtectionAttack(matcher, error, pse)
 
 
 def mechanism_part(mechanism: Noisy) -> Mechanism:
@@ -226,7 +224,8 @@ def _need(goal: ProtectionGoal) -> str:
         "these data": f"No noise is needed for an error rate of {wanted} while people behave as in these data.",
         "measured": f"Pseudonyms alone reach an error rate of {wanted} against the attack tried. This is measured, not "
         "guaranteed: a better informed attacker may do better, and only noise rules that out.",
-        None: f"Noise is needed for an error rate of {wanted}: pseudonyms alone do not reach it.",
+        None: f"Noise is needed for an error rate of {wanted}: pseudonyms alone do not "
+        f"{'guarantee' if goal.error_measured >= goal.bayes_error else 'reach'} it.",
     }[goal.basis]
 
 

@@ -113,7 +113,7 @@ def _attacked(window: Window, release: Release, request: Request) -> Window:
         window,
         matcher=found.row.matcher,
         identification_error=found.right.complement,
-        pse_bits=ScoreBits(**found.matcher.measures.pse.to_json()),
+        pse_bits=ScoreBits(**found.matcher.measures.pse_bits.to_json()),
         attacker=found.row.attacker,
         knows=found.row.knows,
         attackers_run=list(found.judged),

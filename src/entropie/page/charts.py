@@ -63,17 +63,21 @@ def attacker_rows(document: Document, width: int) -> list[Spec]:
 
 
 def _risks(document: Document, rows: Rows, width: int, description: str) -> list[Spec]:
-    """Shares with intervals, one under the other; limit and chance are lines across them."""
+    limit = None if document.verdict is None else document.verdict.limit
+    return risks(rows, (limit, 1.0 - document.guessing_error), width, description)
+
+
+def risks(rows: Rows, lines: tuple[float | None, float], width: int, description: str) -> list[Spec]:
+    """Shares with intervals, one under the other; limit, where there is one, and chance are lines across them."""
+    limit, chance = lines
     order = [_ABOVE, *(row["what"] for row in rows), _BELOW]
     y = ordered("what", None, order, ticks=False, domain=False, labelPadding=14)
     y["scale"] = {"domain": order}
     x = share("value", "People re-identified")
     if width <= NARROW:
         x["axis"]["values"] = [0, 0.25, 0.5, 0.75, 1]
-    chance = 1.0 - document.guessing_error
     layers = []
-    if document.verdict is not None:
-        limit = document.verdict.limit
+    if limit is not None:
         layers += reference(limit, f"limit {words.stated(limit)}", x, {"what": _ABOVE, "y": y}, ORANGE)
         # The line ends above the row that names chance, whose name it would cross.
         layers[0]["data"]["values"][0] |= {"what": _ABOVE, "end": order[-2]}

@@ -14,9 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from entropie import drawing
-from entropie.atomic import write_file
-from entropie.document import Document, typed
+from entropie.atomic import write_file, write_together
+from entropie.document import Document
 from entropie.errors import InvalidInput
+from entropie.mitigate.attribute_risk import document_of
 from entropie.page import charts, protection_charts
 from entropie.page.attackers import attackers, points_of
 from entropie.page.marks import Marked
@@ -39,8 +40,17 @@ _CHARTS: dict[str, Callable[[Document, int], list[Spec]]] = {
 
 
 def render(document: dict[str, Any]) -> str:
-    """The report on a plain `assessment.json`, checked whole."""
-    whole, data, marked = typed(document), inlined(document), Marked(document)
+    """The report on a plain `assessment.json` or `attributes.json`, checked whole."""
+    whole = document_of(document)
+    if isinstance(whole, Document):
+        return _events(whole, document)
+    from entropie.page.table import render_table
+
+    return render_table(whole, document)
+
+
+def _events(whole: Document, document: dict[str, Any]) -> str:
+    data, marked = inlined(document), Marked(document)
     return template().render(
         d=marked.content,
         t=whole,
@@ -54,6 +64,8 @@ def render(document: dict[str, Any]) -> str:
         drawn=_drawn(whole),
         can_draw=drawing.available(),
         references=charts.REFERENCES_BITS,
+        exact=False,
+        inside="assessment",
         data=data,
     )
 
@@ -78,6 +90,23 @@ def write_report(document: dict[str, Any], path: str | os.PathLike[str]) -> int:
     page = render(document).encode()
     write_file(path, page)
     return len(page)
+
+
+def write_both(folder: Path, names: tuple[str, str], text: str, document: dict[str, Any] | None) -> tuple[Path, ...]:
+    """Write the text of a document and its report into a folder that the run has claimed; returns the files.
+
+    The first is written also where the second cannot be made; without a document to render, an old report goes.
+    """
+    page, problem = None, None
+    if document is not None:
+        try:
+            page = render(document)
+        except Exception as found:
+            problem = found
+    files = write_together(folder, dict(zip(names, (text, page), strict=True)))
+    if problem is not None:
+        raise problem
+    return files
 
 
 def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:

@@ -42,6 +42,7 @@ def render_sweep(document: dict[str, Any]) -> str:
         drawn={"frontier": chart} if chart else {},
         best=["as_it_is", *(f"rows.{place}" for place in shown)],
         every=["as_it_is", *(f"rows.{place}" for place in range(len(document["rows"])))],
+        inside="sweep",
         data=inlined(document),
     )
 

@@ -95,27 +95,27 @@ def measured(outcome: AttackOutcome, users: int, settings: Settings, det: bool =
 
 def errors_and_bits(measures: Measures) -> dict[str, Any]:
     """Columns of the figures on identification."""
-    error, pse = measures.identification_error, measures.pse
+    error, pse = measures.identification_error, measures.pse_bits
     assert error is not None
     return {
         "error": error.value,
         "error_low": error.low,
         "error_high": error.high,
-        "pse_bits": pse.value_bits,
-        "pse_low_bits": pse.low_bits,
-        "pse_high_bits": pse.high_bits,
-        "resolvable_bits": pse.resolvable_bits,
+        "pse_bits": pse.value,
+        "pse_low_bits": pse.low,
+        "pse_high_bits": pse.high,
+        "resolvable_bits": pse.resolvable,
         "unmatched_share": pse.unmatched_genuine_share,
-        "pse_finite_bits": measures.pse_finite.value,
-        "pse_paper_bits": None if measures.pse_paper is None else measures.pse_paper.value,
+        "pse_finite_bits": measures.pse_finite_bits.value,
+        "pse_paper_bits": None if measures.pse_paper_bits is None else measures.pse_paper_bits.value,
     }
 
 
 def trade_off(measures: Measures) -> dict[str, Any]:
     """Columns of the figure of DET curves."""
     return {
-        "equal_error": measures.eer.value,
-        "equal_error_low": measures.eer.low,
-        "equal_error_high": measures.eer.high,
-        "det": measures.det.to_json(),
+        "equal_error": measures.equal_error_rate.value,
+        "equal_error_low": measures.equal_error_rate.low,
+        "equal_error_high": measures.equal_error_rate.high,
+        "det": measures.det,
     }

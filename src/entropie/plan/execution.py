@@ -38,7 +38,7 @@ class KnownEvents:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in assessment.json."""
-        bits = self.figure.measures.pse.to_json()
+        bits = self.figure.measures.pse_bits.to_json()
         return {"train_events": self.train_events, **self.figure.to_json(), "pse_bits": bits}
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from entropie._version import __version__
 from entropie.errors import InvalidParameter, interruptible, option
+from entropie.gate.profiles import profile_named
 from entropie.mitigate.attribute_risk import Made, TableInput
 from entropie.mitigate.attribute_table import BinRule, rule_from
 from entropie.mitigate.ladders import PeopleTable, alone_in, levels_of, read_people
@@ -58,8 +59,11 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A limit as it is asked for: k, a highest risk, an average risk, and a share of people who may be left out."""
+    """A limit as it is asked for: by the name of a published one, k, a highest risk, an average risk; and a share of
+    people who may be left out.
+    """
 
+    profile: str | None = None
     k: int | None = None
     highest: float | None = None
     average: float | None = None
@@ -67,18 +71,24 @@ class Wanted:
 
     def limit(self, people: int) -> TableLimit:
         """The limit for so many people."""
-        if self.k is None and self.highest is None and self.average is None:
+        if (self.profile, self.k, self.highest, self.average) == (None, None, None, None):
             raise InvalidParameter(
-                f"A limit is needed: name it with {option('k')}, {option('highest')} or {option('average')}."
+                f"A limit is needed: name it with {option('profile')}, {option('k')}, {option('highest')} or "
+                f"{option('average')}."
             )
         smallest = 1 if self.k is None else checks.whole_number("k", self.k)
+        published = None if self.profile is None else profile_named(self.profile)
         for name in ("highest", "average"):
             if (share := getattr(self, name)) is not None:
                 checks.real_number(name, share, "a share above 0, at most 1", 1e-9, 1.0)
         if self.highest is not None:
             smallest = max(smallest, math.ceil(1.0 / self.highest - 1e-9))
+        if published is not None and published.speaks_of == "maximum":
+            smallest = max(smallest, math.ceil(1.0 / published.exact_limit - 1e-9))
         checks.real_number("suppress", self.suppress, "a share from 0 to 0.5", 0.0, 0.5)
         average = 1.0 if self.average is None else float(self.average)
+        if published is not None and published.speaks_of == "average":
+            average = min(average, published.limit)
         if smallest == 1 and average == 1.0:
             raise InvalidParameter(f"Every table meets this limit; ask for {option('k')} of at least 2, or less risk.")
         return TableLimit(smallest, average, math.floor(self.suppress * people + 1e-9))
@@ -89,6 +99,7 @@ def generalise(
     table: object,
     *,
     columns: Sequence[str],
+    profile: str | None = None,
     k: int | None = None,
     highest: float | None = None,
     average: float | None = None,
@@ -105,11 +116,12 @@ def generalise(
     """Find the cheapest generalisation of a table (a path, or anything with `__arrow_c_stream__`) that meets a limit.
 
     Everybody shares the released values of `columns` with `k` people (a `highest` risk of 1/k); groups divided by
-    people, the `average` risk, may be limited too. At most the share `suppress` of people is left out. Columns can be
-    released in groups of files (`hierarchies`), numbers in bands, codes (and `prefixes`) with fewer characters, or
-    not at all. The result is the best of all combinations on the scale `cost`.
+    people, the `average` risk, may be limited too; `profile` is a published limit on either. At most the share
+    `suppress` of people is left out. Columns can be released in groups of files (`hierarchies`), numbers in bands,
+    codes (and `prefixes`) with fewer characters, or not at all. The result is the best of all combinations on the
+    scale `cost`.
     """
-    wanted = Wanted(k, highest, average, suppress)
+    wanted = Wanted(profile, k, highest, average, suppress)
     chosen = TableOptions(
         tuple(columns),
         id_column,

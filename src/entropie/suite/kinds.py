@@ -7,13 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from entropie import table
 from entropie.assessment import FILES, assessed, check_events, checked
 from entropie.data.events import open_events, open_source
 from entropie.data.files import find_files
+from entropie.data.roles import require_columns
+from entropie.data.tables import open_table
 from entropie.errors import EntropieError, InvalidInput
 from entropie.gate.judged import Judged
+from entropie.job import read_job
+from entropie.mitigate.attribute_population import population_of
 from entropie.progress import Progress
-from entropie.request import Output, Request, read_job
+from entropie.request import Limits, Output, Request
+from entropie.table_request import TableOutput, TableRequest
 
 Layers = Sequence[tuple[str, Mapping[str, Any]]]
 """Tables of settings, each with the name that messages call it; later ones overrule earlier ones."""
@@ -55,6 +61,26 @@ class Job(Protocol):
         """What was decided."""
 
 
+def _opened(layers: Layers) -> list[tuple[str, Mapping[str, Any]]]:
+    """Tables of sections. The suite says what is written: a job file's own table for that counts for nothing.
+
+    `config` beside the tables of a layer names a job file, which they overrule.
+    """
+    opened: list[tuple[str, Mapping[str, Any]]] = []
+    for called, tables in layers:
+        inner = dict(tables)
+        config = inner.pop("config", None)
+        if "output" in inner:
+            raise InvalidInput(f"{called} may not have the table `output`: what a suite writes is said by `--out`.")
+        if config is not None:
+            if not isinstance(config, str) or not config:
+                raise InvalidInput(f"{called}: `config` must be the name of a job file, got {config!r} instead.")
+            job = read_job(config)
+            opened.append((config, {name: table for name, table in job.items() if name != "output"}))
+        opened.append((called, inner))
+    return opened
+
+
 @dataclass(frozen=True, slots=True)
 class AssessJob:
     """What `assess --config job.toml` does, with a limit."""
@@ -64,23 +90,8 @@ class AssessJob:
 
     @classmethod
     def of(cls, layers: Layers, options: Mapping[str, Any]) -> AssessJob:
-        """From tables of sections. The suite says what is written: a job file's own table for that counts for nothing.
-
-        `config` beside the tables of a layer names a job file, which they overrule.
-        """
-        opened: list[tuple[str, Mapping[str, Any]]] = []
-        for called, tables in layers:
-            inner = dict(tables)
-            config = inner.pop("config", None)
-            if "output" in inner:
-                raise InvalidInput(f"{called} may not have the table `output`: what a suite writes is said by `--out`.")
-            if config is not None:
-                if not isinstance(config, str) or not config:
-                    raise InvalidInput(f"{called}: `config` must be the name of a job file, got {config!r} instead.")
-                job = read_job(config)
-                opened.append((config, {name: table for name, table in job.items() if name != "output"}))
-            opened.append((called, inner))
-        return cls(replace(Request.of_tables(opened, options), output=Output()))
+        """From tables of sections."""
+        return cls(replace(Request.of_tables(_opened(layers), options), output=Output()))
 
     @property
     def inputs(self) -> list[Path]:
@@ -92,9 +103,7 @@ class AssessJob:
 
     def check(self) -> float:
         """Limits, matchers, files and columns."""
-        asked = self.request.verdict
-        if asked.profile is None and asked.limit is None:
-            raise InvalidInput("There is no limit to judge by; name one with `profile` in its table `verdict`.")
+        _check_limited(self.request.verdict)
         if self.request.source.events == "-":
             raise InvalidInput("Standard input can be read by one job alone; name a file, or run `entropie assess -`.")
         check_events(self.request)
@@ -118,5 +127,50 @@ class AssessJob:
         return Judged.of_assessment(answer.document, name)
 
 
-KINDS: dict[str, Callable[[Layers, Mapping[str, Any]], Job]] = {"assess": AssessJob.of}
+@dataclass(frozen=True, slots=True)
+class AttributesJob:
+    """What `attributes --config job.toml` does, with a limit."""
+
+    request: TableRequest
+    files: tuple[str, ...] = table.FILES
+
+    @classmethod
+    def of(cls, layers: Layers, options: Mapping[str, Any]) -> AttributesJob:
+        """From tables of sections."""
+        return cls(replace(TableRequest.of_tables(_opened(layers), options), output=TableOutput()))
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The table, that of the population, and the waiver."""
+        population = population_of(self.request.table.population)
+        named = (self.request.table.table, population, self.request.verdict.waiver)
+        return [Path(path) for path in named if isinstance(path, str | Path)]
+
+    def check(self) -> float:
+        """Limits, the file and its columns."""
+        _check_limited(self.request.verdict)
+        table.checked(self.request)
+        asked = self.request.table
+        wanted = [*asked.columns, *([asked.id_column] if asked.id_column else [])]
+        require_columns(wanted, open_table(asked.table).header)
+        return float(sum(file.stat().st_size for path in self.inputs for file in find_files(path)))
+
+    def run(self, tell: Progress, asked: str | None) -> Answer:
+        """Count and judge."""
+        return table.assessed(replace(self.request, run=replace(self.request.run, progress=tell, command=asked)))
+
+    def judged(self, answer: Answer, name: str) -> Judged:
+        """The verdict of the assessment."""
+        return Judged.of_assessment(answer.document, name, "attributes")
+
+
+def _check_limited(asked: Limits) -> None:
+    if asked.profile is None and asked.limit is None:
+        raise InvalidInput("There is no limit to judge by; name one with `profile` in its table `verdict`.")
+
+
+KINDS: dict[str, Callable[[Layers, Mapping[str, Any]], Job]] = {
+    "assess": AssessJob.of,
+    "attributes": AttributesJob.of,
+}
 """How the job of each kind is made from an entry's tables and the options of the command line."""

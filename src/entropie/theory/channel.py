@@ -6,8 +6,9 @@ the matrix is small, and else bounded from both sides: a choice that attains the
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,8 @@ from entropie.theory.capacity import Capacity, capacity_of
 
 Floats = NDArray[np.float64]
 _MOST_NODES = 400
+_MOST_WORK = 3e8  # multiplications of all nodes, about
+_CELLS = 1 << 22
 _MOST_PAIRS = 20_000
 _SLOPES = 40
 
@@ -35,23 +38,23 @@ def capacity(matrix: ArrayLike, tolerance_bits: float = 1e-9) -> Capacity:
     return capacity_of(checked_matrix(matrix), tolerance_bits)
 
 
-def alpha_bits(matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9) -> Between:
-    """The largest capacity over all choices of at most n rows."""
+def alpha_bits(matrix: ArrayLike, users: int, tolerance_bits: float = 1e-9, known: Capacity | None = None) -> Between:
+    """The largest capacity over all choices of at most n rows; `known` is that of all rows, where it is."""
     Q, n = checked_matrix(matrix), checks.whole_number("users", users)
-    whole = capacity_of(Q, tolerance_bits)
+    whole = known or capacity_of(Q, tolerance_bits)
     ceiling = min(whole.high_bits, math.log2(n), doeblin_theta(Q) * math.log2(min(n, len(Q))))
     if n >= len(Q) or np.count_nonzero(whole.inputs > 0.0) <= n:
         return Between(min(whole.low_bits, ceiling), ceiling)
 
     def bounded(rows: NDArray[np.intp]) -> tuple[float, NDArray[np.intp]]:
         """No choice from these rows has more, and the rows in the order of their use."""
-        found = capacity_of(Q[rows], tolerance_bits)
+        found = whole if len(rows) == len(Q) else capacity_of(Q[rows], tolerance_bits)
         return found.high_bits, rows[np.argsort(-found.inputs, kind="stable")]
 
     def attained(rows: NDArray[np.intp]) -> float:
         return capacity_of(Q[rows], tolerance_bits).low_bits
 
-    best, left = _branch_and_bound(len(Q), n, bounded, attained, tolerance_bits)
+    best, left = _branch_and_bound(len(Q), n, bounded, attained, tolerance_bits, Q.size * len(Q))
     return Between(best, max(best, min(ceiling, left)))
 
 
@@ -61,6 +64,12 @@ def success(matrix: ArrayLike, users: int) -> Between:
     whole = float(Q.max(axis=0).sum())
     if n >= len(Q):
         return Between(whole / n, whole / n)
+    if math.comb(len(Q), n) * n * Q.shape[1] <= _MOST_WORK:
+        best = max(
+            float(Q[np.array(some)].max(axis=1).sum(axis=1).max())
+            for some in _batched(itertools.combinations(range(len(Q)), n), max(1, _CELLS // (n * Q.shape[1])))
+        )
+        return Between(best / n, best / n)
     theta = doeblin_theta(Q)
 
     def bounded(rows: NDArray[np.intp]) -> tuple[float, NDArray[np.intp]]:
@@ -75,8 +84,15 @@ def success(matrix: ArrayLike, users: int) -> Between:
         rest = [place for place in range(len(rows)) if place not in set(chosen)]
         return min(ceiling, float(part.max(axis=0).sum())), rows[chosen + rest]
 
-    best, left = _branch_and_bound(len(Q), n, bounded, lambda rows: float(Q[rows].max(axis=0).sum()), 1e-12)
+    best, left = _branch_and_bound(len(Q), n, bounded, lambda rows: float(Q[rows].max(axis=0).sum()), 1e-12, Q.size * n)
     return Between(best / n, max(best, min(left, whole, theta * n + 1.0 - theta)) / n)
+
+
+def _batched(choices: Iterable[tuple[int, ...]], size: int) -> Iterator[list[tuple[int, ...]]]:
+    """In lists of so many."""
+    rest = iter(choices)
+    while some := list(itertools.islice(rest, size)):
+        yield some
 
 
 def _branch_and_bound(
@@ -85,13 +101,16 @@ def _branch_and_bound(
     bounded: Callable[[NDArray[np.intp]], tuple[float, NDArray[np.intp]]],
     attained: Callable[[NDArray[np.intp]], float],
     tolerance: float,
+    work: float,
 ) -> tuple[float, float]:
     """The best of n rows found, and a ceiling for all: the same where the search came to its end.
+
+    A node takes about so much `work`: of a large matrix only few are opened.
 
     A node has rows that are kept and rows that are left out; it is bounded by all rows that are not left out, and split
     at the row that its own best choice uses most among those that are not kept.
     """
-    best, ceiling, nodes = 0.0, 0.0, 0
+    best, ceiling, nodes, most = 0.0, 0.0, 0, min(_MOST_NODES, _MOST_WORK / work)
     waiting: list[tuple[frozenset[int], NDArray[np.intp]]] = [(frozenset(), np.arange(items))]
     while waiting:
         kept, rows = waiting.pop()
@@ -103,7 +122,7 @@ def _branch_and_bound(
         chosen = np.array(sorted({*kept, *free[: n - len(kept)]}), np.intp)
         best = max(best, attained(chosen))
         nodes += 1
-        if nodes >= _MOST_NODES:
+        if nodes >= most:
             ceiling = max([ceiling, limit, *(bounded(more)[0] for _, more in waiting)])
             break
         if len(rows) <= n:

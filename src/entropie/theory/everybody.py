@@ -100,18 +100,16 @@ def single_entries(
 ) -> tuple[float, Fraction, Fraction, float]:
     """Bits, success of one guess and of a list, and certainty about the sender of a single entry of a store.
 
-    `numbers[t]` people sent t reports each, as the attacker knows. A person of t has the prior t/N, and the proofs above
-    hold with the largest: of 1 + M noisy entries at most t are theirs, and exchanging an entry of theirs with one of
-    another person, who has s, is possible in s ways where the other has t. The order has N!/prod t! values.
+    `numbers[t]` people sent t reports each, as the attacker knows. A person of t has the prior t/N, and the proofs
+    above hold with the largest: of 1 + M noisy entries at most t are theirs, and exchanging an entry of theirs with
+    one of another person, who has s, is possible in s ways where the other has t. The order has N!/prod t! values.
     """
     people, entries = sum(numbers.values()), sum(sent * some for sent, some in numbers.items())
     prior = min(1.0, math.nextafter(max(numbers) / entries, 2.0))
     shares = [(sent * some / entries, sent) for sent, some in numbers.items()]
     entropy = math.log2(entries) - math.fsum(share * math.log2(sent) for share, sent in shares)
     own = math.fsum(share * log_factorial_gap(sent) for share, sent in shares)
-    bits = min(
-        entropy, math.log2(min(people, domain_size)), alone_bits + (log_factorial_gap(entries) - own) / LN2
-    )
+    bits = min(entropy, math.log2(min(people, domain_size)), alone_bits + (log_factorial_gap(entries) - own) / LN2)
     sent = (Sent(theta, domain_size),)
     one, several = (
         success_of(Crowd(people, list_size=guesses, prior_max=prior), sent, entries) for guesses in (1, list_size)

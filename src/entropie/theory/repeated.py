@@ -87,14 +87,14 @@ def _masses(trials: int, probability: float) -> Array:
     """Pr(N = 0 .. trials) for N ~ Bin(trials, probability), by ratios of neighbours from the likeliest on."""
     odds = probability / (1.0 - probability) if probability < 1.0 else math.inf
     if not 0.0 < odds < math.inf:
-        return np.eye(trials + 1)[trials if odds else 0]
+        return np.asarray(np.eye(trials + 1)[trials if odds else 0])
     counts = np.arange(1.0, trials + 1.0)
     ratios = (trials + 1.0 - counts) / counts * odds  # of each count to the one before
     middle = min(trials, int((trials + 1) * probability))
     found = np.ones(trials + 1)
     found[middle + 1 :] = np.cumprod(ratios[middle:])
     found[:middle] = np.cumprod(1.0 / ratios[:middle][::-1])[::-1]
-    return found * binomial_pmf(middle, trials, probability)
+    return np.asarray(found * binomial_pmf(middle, trials, probability))
 
 
 @lru_cache(maxsize=64)

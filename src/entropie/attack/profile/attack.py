@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from entropie.attack.profile.candidates import (
     Candidates,
     best_candidates,
     index_of,
+    looks,
     scene_of,
     search_among,
 )
@@ -42,8 +44,9 @@ from entropie.attack.profile.joint import ROUNDS, choose_rounds, choose_temperat
 from entropie.attack.profile.occasional import OCCASIONAL, Habit, Occasional, habits_of
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs, in_blocks
-from entropie.errors import InvalidInput
+from entropie.errors import InvalidInput, option
 from entropie.kernels.profile_evidence import FEATURES
+from entropie.kernels.profile_search import meeting_places
 from entropie.request import MANY_TARGETS
 
 KEPT, KEPT_OF_MANY = 200, 50
@@ -51,6 +54,17 @@ KEPT, KEPT_OF_MANY = 200, 50
 
 AT_ONCE = 1 << 16
 """Targets that are described at once."""
+
+NEARBY = 4096
+"""Targets who share an item that so many people have at most are looked at together."""
+
+PROBED, MOST_LOOKS = 64, 2**40
+"""Where many targets are attacked, so many are tried to foretell how many people will be looked at; and the most that
+are, some five hours of a core.
+"""
+
+HABIT_PAIRS = 2**36
+"""Habits find candidates of their own among up to so many pairs of targets and people: every pair is compared."""
 
 LEARNED = 132
 """The same in the lists that weights are learned on, a quarter of them found by habits alone."""
@@ -188,12 +202,16 @@ def name_targets(
     kept = (KEPT_OF_MANY if many else KEPT) if kept is None else kept
     everybody = everybody_of(train, target, item_categories, lesson.level, lesson.habits)
     how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:])
+    if rows.size * train.users > HABIT_PAIRS:
+        how = replace(how, alone=None)
     scene = scene_of(train, target, everybody, rows[:AT_ONCE])
     index = index_of(scene.people, train.domain_size)
+    if many:
+        some = rows[np.linspace(0, rows.size - 1, PROBED).astype(np.int64)]
+        check_looks(looks(scene.asking(target, some, everybody), how, index), rows.size)
     people: NDArray[Any] = np.empty((rows.size, kept), np.int32 if many else np.int64)
     scores = np.empty((rows.size, kept))
-    for begin in range(0, rows.size, AT_ONCE):
-        mine = slice(begin, begin + AT_ONCE)
+    for mine in together(target, rows, everybody):
         scene = scene.asking(target, rows[mine], everybody)
         lists = best_candidates(scene, how, threads, index).people
         standing = weighed(scene, lists, lesson.fusion.weights, threads, lesson.missing)
@@ -201,6 +219,26 @@ def name_targets(
         people[mine] = np.take_along_axis(lists, order, axis=1)
         scores[mine] = np.take_along_axis(standing, order, axis=1)
     return Candidates(people, scores)
+
+
+def check_looks(each: float, targets: int) -> None:
+    """Refuse what would take many hours, before it begins: where all share a few items, everybody is compared."""
+    if each * targets > MOST_LOOKS:
+        raise InvalidInput(
+            f"Earlier behaviour of {targets:,} people must take at most {MOST_LOOKS:,} comparisons, got about "
+            f"{each * targets:.2g}; attack some of them, {option('targets')} {int(MOST_LOOKS / each):,} or fewer."
+        )
+
+
+def together(target: Traces, rows: NDArray[np.int64], everybody: Everybody) -> Iterator[NDArray[np.int64]]:
+    """Numbers of the targets that are looked at one after the other, so many at a time: who go to the same places.
+
+    They are compared with the same people, which is found again in the processor's cache; results do not depend on it.
+    """
+    places = meeting_places(target.offsets, target.items, everybody.holders, rows, NEARBY)
+    order = np.argsort(places, kind="stable")
+    for begin in range(0, rows.size, AT_ONCE):
+        yield order[begin : begin + AT_ONCE]
 
 
 def everybody_of(

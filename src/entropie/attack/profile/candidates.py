@@ -166,6 +166,16 @@ def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIn
     return Candidates(np.concatenate([block[0] for block in blocks]), np.concatenate([block[1] for block in blocks]))
 
 
+def looks(scene: Scene, how: Search, index: SearchIndex) -> float:
+    """At how many people a search looks for each of the scene's targets, in the mean."""
+    hours = HOUR_WEIGHT if scene.people.slots.size else 0.0
+    seen = nearest_people(
+        scene.people, scene.targets, index.starts, index.owners, index.ceilings, hours, how.shares[0]
+    )[2]
+    everybody = 0 if how.repeats and how.summed is None else scene.users + index.starts.size
+    return seen / max(scene.targets.sizes.size, 1) + everybody
+
+
 def joined(
     parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

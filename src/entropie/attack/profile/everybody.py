@@ -40,6 +40,11 @@ RARITIES = 10
 VISITS = 100
 """Of the traces that hold an item at most so many are looked at for what goes with it."""
 
+LONGEST = 10_000
+"""Traces with more items say nothing of what goes together, and of what is known of a person so many items are looked
+at: without an end one person with a million events would be looked at whole beside every target.
+"""
+
 SHRINK, MIX = 10.0, 0.8
 """Evidence of company is shrunk by so much reach, and its odds are mixed with those of chance."""
 
@@ -165,7 +170,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
     return Company(
         offsets=offsets,
         items=items,
-        weights=1.0 / np.sqrt(np.maximum(lengths, 1)),
+        weights=np.where(lengths > LONGEST, 0.0, 1.0 / np.sqrt(np.maximum(lengths, 1))),
         starts=starts,
         holders=holders,
         reach=everybody.reach,
@@ -197,7 +202,7 @@ def _fingerprints(traces: Traces, everybody: Everybody) -> NDArray[np.uint64]:
 def _held(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rows = item_rows(traces)
     sizes = np.diff(rows.offsets)
-    each = np.rint(_UNITS * (sizes - 1) / np.sqrt(np.maximum(sizes, 1)))
+    each = np.where(sizes > LONGEST, 0.0, np.rint(_UNITS * (sizes - 1) / np.sqrt(np.maximum(sizes, 1))))
     return rows.holders(), _sums(rows.features.astype(np.int64), np.repeat(each, sizes), traces.domain_size)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.profile.everybody import RARITIES, RECENCY, Everybody
+from entropie.attack.profile.everybody import LONGEST, RARITIES, RECENCY, Everybody
 from entropie.attack.profile.habits import (
     DAYS,
     GAPS,
@@ -24,7 +24,7 @@ from entropie.attack.profile.habits import (
     events_before,
     smoothed_hours,
 )
-from entropie.data.traces import Traces, in_blocks
+from entropie.data.traces import Traces, in_blocks, ragged
 from entropie.errors import InvalidParameter
 from entropie.kernels.features import row_sums
 from entropie.kernels.profile_records import KnownPeople, Targets
@@ -68,10 +68,29 @@ class _Model(NamedTuple):
 
 def known_people(train: Traces, everybody: Everybody) -> KnownPeople:
     """Profiles of some people from their training, made block by block: what they are made from takes more room."""
-    parts = [_known_people(some, everybody) for some in in_blocks(train)]
+    parts = [most_telling(_known_people(some, everybody)) for some in in_blocks(train)]
     if len(parts) == 1:
         return parts[0]
     return KnownPeople(*(_joined(name, [getattr(part, name) for part in parts]) for name in KnownPeople._fields))
+
+
+def most_telling(people: KnownPeople) -> KnownPeople:
+    """Of each person `LONGEST` items at most, those with the most evidence."""
+    lengths = np.diff(people.offsets)
+    if lengths.max(initial=0) <= LONGEST:
+        return people
+    row = np.repeat(np.arange(lengths.size), lengths)
+    by_evidence = np.lexsort((-people.evidence, row))
+    kept = np.sort(by_evidence[np.arange(row.size) - people.offsets[row] < LONGEST])
+    starts, slots = ragged(people.slot_starts, kept)
+    names = ("items", "evidence", "shares", "weights", "slot_penalty")
+    return people._replace(
+        offsets=np.append(0, np.cumsum(np.minimum(lengths, LONGEST))),
+        slot_starts=starts,
+        slots=people.slots[slots],
+        slot_evidence=people.slot_evidence[slots],
+        **{name: getattr(people, name)[kept] for name in names},
+    )
 
 
 def _joined(name: str, columns: list[NDArray[Any]]) -> NDArray[Any]:

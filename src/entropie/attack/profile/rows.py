@@ -15,7 +15,7 @@ from entropie.attack.profile.attack import profile_attack
 from entropie.attack.profile.candidates import Candidates
 from entropie.kernels.profile_records import NOBODY
 from entropie.measures.lookalikes import look_alikes
-from entropie.request import Request
+from entropie.request import MANY_TARGETS, Request
 
 MATCHER = "fused"
 """What the rows call the way that traces are compared: all evidence, weighed by what the training teaches."""
@@ -45,6 +45,7 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
         contained=float(release.contained),
         threads=run.threads,
     )
+    few = f"; {found.plain.people.shape[1]} candidates each" if rows.size > MANY_TARGETS else ""
     timed = split.train.times is not None and split.target.times is not None
     for name, lists in (("profile", found.plain), ("crowd", found.crowd), ("joint", found.joint)):
         control = naming_of(lists, shuffled[rows], users) if request.attackers.control else None
@@ -52,7 +53,7 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
         alike = look_alikes(lists.people, owners[rows], users) if name == "profile" else None
         seconds, begun = clock.perf_counter() - begun, clock.perf_counter()
         yield AttackerRow.of(
-            name, f"{release.knows}{_KNOWS[name]}", users, naming, control, matcher=MATCHER, seconds=seconds,
+            name, f"{release.knows}{_KNOWS[name]}{few}", users, naming, control, matcher=MATCHER, seconds=seconds,
             look_alikes=alike, time_resolution=found.lesson.level if timed else None,
         )  # fmt: skip
 

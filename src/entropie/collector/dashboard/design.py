@@ -19,6 +19,7 @@ ERRORS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.
 CERTAINTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 REPORTS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30)
 """Where the sliders stop."""
+_FIELDS = {"bayes_error": "the wanted error rate", "certainty": "the certainty allowed"}
 MECHANISMS = {"rr": "randomized response", "glh": "local hashing"}
 """What a collection can ask devices to run."""
 
@@ -65,7 +66,7 @@ def designed(wish: Wish) -> Designed:
         found = design(goal, tuple(MECHANISMS))
         return Designed(wish, found, None, found.to_json())
     except (Unreachable, InvalidParameter) as problem:
-        return Designed(wish, None, str(problem), None)
+        return Designed(wish, None, problem.on_command_line(lambda name: _FIELDS.get(name, name)), None)
 
 
 def _number(query: Mapping[str, str], name: str, default: float) -> float:

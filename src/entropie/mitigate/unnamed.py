@@ -1,0 +1,95 @@
+"""Columns of a table that were not named: whether one of them has another value for nearly everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from entropie.document.base import Part
+
+NEARLY = 0.99
+"""An identifier has so many different values among those that are there; a few mistakes make it no other column."""
+MOST_BYTES = 256 * 10**6
+"""Values that are kept to be told apart; a column that was an identifier until then counts as one."""
+
+_SOME = 50  # repeated values that do not rule out an identifier while the rest has not been seen
+
+
+class UnnamedColumn(Part, frozen=True):
+    """A column that was not assessed, and whether nearly nobody shares a value in it."""
+
+    name: str
+    identifier: bool
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What has been seen of a column that may be an identifier."""
+
+    rows: int = 0
+    there: int = 0
+    repeated: int = 0
+    parts: list[Any] = field(default_factory=list)
+
+    def repeats(self, more: int) -> bool:
+        """Whether so many repeated values more rule it out."""
+        return self.repeated + more > _SOME + (1.0 - NEARLY) * self.there
+
+    @property
+    def told(self) -> bool:
+        """Whether it is one: at least half of the people have a value, and hardly any of them the same."""
+        return self.repeated <= (1.0 - NEARLY) * self.there and 2 * self.there >= self.rows > 0
+
+
+class Unnamed:
+    """The columns that may still tell everybody apart, batch by batch; most are out after the first."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._seen = {name: _Seen() for name in names}
+        self._bytes = 0
+
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Look at some rows; a column is out before values that are written once and repeated are unfolded."""
+        for name, seen in list(self._seen.items()):
+            column = batch.column(name).drop_null()
+            if pa.types.is_dictionary(column.type):
+                if seen.repeats(len(column) - _different(column.indices)):
+                    del self._seen[name]
+                    continue
+                column = column.dictionary_decode()
+            values = _there(column)
+            seen.rows += batch.num_rows
+            seen.there += len(values)
+            repeated = len(values) - _different(values)
+            if seen.repeats(repeated):
+                del self._seen[name]
+                continue
+            seen.repeated += repeated
+            if self._bytes < MOST_BYTES:
+                self._bytes += values.nbytes
+                seen.parts.append(values)
+
+    def told(self) -> tuple[UnnamedColumn, ...]:
+        """What was found, in the order of the table."""
+        for seen in self._seen.values():
+            if seen.parts:
+                seen.repeated += sum(map(_different, seen.parts)) - _different(pa.chunked_array(seen.parts))
+        return tuple(UnnamedColumn(name, name in self._seen and self._seen[name].told) for name in self.names)
+
+
+def _there(values: Any) -> Any:
+    """The values that are no blank; what Arrow cannot compare, such as lists, as it is written."""
+    kind = values.type
+    if pa.types.is_nested(kind):
+        return pa.array([str(value.as_py()) for value in values], pa.large_string())
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return values.filter(pc.not_equal(values, "")) if text else values
+
+
+def _different(values: Any) -> int:
+    return int(pc.count_distinct(values).as_py())
