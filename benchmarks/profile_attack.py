@@ -22,10 +22,19 @@ from numpy.typing import NDArray
 
 from entropie.attack.profile import profile_attack
 from entropie.attack.profile.attack import KEPT, LEARNED, REPEATING, everybody_of, halves, repeating
-from entropie.attack.profile.candidates import Candidates, best_candidates, scene_of, search_among
+from entropie.attack.profile.candidates import (
+    HABITS,
+    Candidates,
+    Search,
+    best_candidates,
+    scene_of,
+    search_among,
+)
 from entropie.attack.profile.evidence import evidence_for
 from entropie.attack.profile.fusion import learn_fusion
+from entropie.attack.profile.habits import steps_back
 from entropie.attack.profile.joint import choose_temperature, crowd_scores, joint_scores
+from entropie.attack.profile.occasional import OCCASIONAL, Habit, habits_of
 from entropie.attack.profile.rows import naming_of
 from entropie.data.filter import keep_active_users
 from entropie.data.simulation import simulate_traces
@@ -48,6 +57,7 @@ STEPS = (
     ("+ events a day", ("day",)),
     ("+ categories", ("category",)),
     ("+ hours of categories", ("category_hour",)),
+    ("+ habits that few data have", tuple(OCCASIONAL)),
 )
 TIMED = frozenset(("item_hour", "hour", "gap", "day", "category", "category_hour"))
 
@@ -99,10 +109,10 @@ def without_times(data: Set) -> Set:
 
 
 def listed(
-    train: Traces, target: Traces, data: Set, kept: int, repeats: bool
+    train: Traces, target: Traces, data: Set, habits: tuple[Habit, ...], how: Search
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    scene = scene_of(train, target, everybody_of(train, target, data.categories))
-    lists = best_candidates(scene, search_among(train.users, kept, repeats), 2).people
+    scene = scene_of(train, target, everybody_of(train, target, data.categories, habits=habits))
+    lists = best_candidates(scene, how, 2).people
     return lists, evidence_for(scene, lists, 2)
 
 
@@ -117,8 +127,9 @@ def errors(data: Set) -> list[tuple[str, float, float, float]]:
     owners = np.arange(users)
     quarters = halves(split.train)
     repeats = repeating(*quarters) >= REPEATING
-    known_lists, known = listed(*quarters, data, LEARNED, repeats)
-    lists, seen = listed(split.train, split.target, data, KEPT, repeats)
+    habits = habits_of(*quarters, dated=not steps_back(split.train))
+    known_lists, known = listed(*quarters, data, habits, search_among(users, LEARNED, repeats))
+    lists, seen = listed(split.train, split.target, data, habits, search_among(users, KEPT, repeats, np.zeros(HABITS)))
     lines = []
     kinds: set[str] = set()
     for label, added in STEPS:

@@ -18,12 +18,14 @@ from adversarial import (
     hidden_subgroup,
     many_ids,
     own_items,
+    own_number_a_day,
     own_times,
 )
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import entropie
+from entropie.attack.profile import attack, candidates
 
 LIMITS = (0.05, 0.09, 0.2, 0.33)
 AS_DRAWN = (Phase.explicit, Phase.generate)  # a smaller crowd that fails the same way is not worth the minutes
@@ -40,6 +42,23 @@ def test_never_a_pass(kind):
     found = assessed(KINDS[kind](Crowd()))
     assert found.exit_code != 0, found.verdict["headline"]
     assert not found.verdict["decision"].startswith("PASS")
+
+
+@pytest.mark.parametrize("kind", ["own beat", "own day of the month"])
+def test_never_a_pass_where_a_habit_shows_three_times_on_each_side(kind):
+    """Of twelve events six are known, and weights are learned on three of these against three."""
+    found = assessed(KINDS[kind](Crowd(events=12)))
+    assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("own ")])
+def test_never_a_pass_where_habits_are_sought_by_themselves(kind, monkeypatch):
+    """As among more than 5,000 people, of whom fewer teach than there are."""
+    monkeypatch.setattr(candidates, "SUMMED_USERS", 100)
+    monkeypatch.setattr(attack, "LEARNERS", 100)
+    monkeypatch.setattr(attack, "DISTINCTIVE", 30)
+    found = assessed(KINDS[kind](Crowd()), 0.09)
+    assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
 
 
 @settings(max_examples=16, phases=AS_DRAWN)
@@ -60,6 +79,7 @@ LARGE = {
     "everybody under 20 ids": (many_ids, Crowd(4_000, 12)),
     "everybody at a second of the day of their own": (own_times, Crowd(4_000, 12)),
     "every event at an item of its own": (own_items, Crowd(4_000, 12)),
+    "24 of 5,200 so many times a day as nobody else": (own_number_a_day, Crowd(5_200, 12)),
 }
 
 

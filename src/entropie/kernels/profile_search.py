@@ -320,7 +320,7 @@ def keep_highest(scores: NDArray[np.float32], begin: int, best: Ints, highest: N
     if kept == 0:
         return
     for row in range(scores.shape[0]):
-        last = np.argmin(highest[row])
+        last = int(np.argmin(highest[row]))
         level = highest[row, last]
         for place in range(scores.shape[1]):
             if scores[row, place] > level:

@@ -63,8 +63,6 @@ PROBED, MOST_LOOKS = 64, 2**40
 are, some five hours of a core.
 """
 
-HABIT_PAIRS = 2**36
-"""Habits find candidates of their own among up to so many pairs of targets and people: every pair is compared."""
 
 LEARNED = 132
 """The same in the lists that weights are learned on, a quarter of them found by habits alone."""
@@ -201,9 +199,7 @@ def name_targets(
     many = rows.size > MANY_TARGETS
     kept = (KEPT_OF_MANY if many else KEPT) if kept is None else kept
     everybody = everybody_of(train, target, item_categories, lesson.level, lesson.habits)
-    how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:])
-    if rows.size * train.users > HABIT_PAIRS:
-        how = replace(how, alone=None)
+    how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:], rows.size)
     scene = scene_of(train, target, everybody, rows[:AT_ONCE])
     index = index_of(scene.people, train.domain_size)
     if many:

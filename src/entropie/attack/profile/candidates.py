@@ -29,6 +29,9 @@ from entropie.kernels.profile_search import (
 SUMMED_USERS = 5000
 """Up to so many people items and habits are summed up for every pair; beyond, each of them finds its own candidates."""
 
+HABIT_PAIRS = 5 * 10**10
+"""Of more pairs of targets and people habits find no candidates, which would take hours: all of a million, say."""
+
 HOUR_WEIGHT, HABIT_WEIGHT, LEAST_WEIGHT = 0.7, 0.6, 0.1
 
 USUAL_HABITS = 4
@@ -117,14 +120,18 @@ def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[
     return Scene(known_people(train, everybody), targets, company)
 
 
-def search_among(users: int, kept: int, repeats: bool, weights: NDArray[np.float64] | None = None) -> Search:
-    """How to search among so many people: never a matter of how they are cut into blocks.
+def search_among(
+    users: int, kept: int, repeats: bool, weights: NDArray[np.float64] | None = None, targets: int = 1
+) -> Search:
+    """How to search among so many people for so many targets: never a matter of how they are cut into blocks.
 
     `weights` are those of the kinds of habits, where they have been learned. Before that those of few data find
     candidates of their own, so that they can be learned.
     """
     seldom = HABITS - USUAL_HABITS
     if users > SUMMED_USERS or not repeats:
+        if targets * users > HABIT_PAIRS:
+            return Search(kept, repeats, None)
         alone = np.ones(HABITS) if weights is None else np.maximum(weights, LEAST_WEIGHT)
         return Search(kept, repeats, None, tuple(alone.tolist()))
     usual = (HABIT_WEIGHT,) * USUAL_HABITS

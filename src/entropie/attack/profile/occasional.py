@@ -43,10 +43,10 @@ OCCASIONAL: Mapping[Habit, int] = MappingProxyType(
 TIMED: frozenset[Habit] = frozenset(("pace", "period", "second", "minute", "month", "weekday"))
 DATED: frozenset[Habit] = frozenset(("period", "month"))
 
-MONTHS = 62
-"""Days that a trace spans at least to tell days of the month: fewer would tell its dates."""
+MONTHS = 58
+"""Days that a trace spans at least to tell days of the month: three times the same one. Fewer would tell its dates."""
 
-REGULAR, LEAST_BEATS = 0.5, 4
+REGULAR, LEAST_BEATS = 0.5, 2
 """Whose events are mostly one interval apart, over so many of them, has a beat."""
 
 PRIOR = 5.0
@@ -266,7 +266,8 @@ def _beats(traces: Traces, times: Ints) -> Ints:
     there = apart > 0
     if not there.any():
         return bins
-    pairs, often = np.unique(np.stack((person[there], apart[there])), axis=1, return_counts=True)
+    pairs, often = np.unique(person[there] << 40 | np.minimum(apart[there], (1 << 40) - 1), return_counts=True)
+    pairs, often = np.stack(np.divmod(pairs[often > 1], 1 << 40)), often[often > 1]  # what was seen once is no beat
     order = np.lexsort((pairs[1], -often, pairs[0]))
     usual = order[np.unique(pairs[0][order], return_index=True)[1]]
     interval, share = np.zeros(traces.users, np.int64), np.zeros(traces.users)
