@@ -527,6 +527,9 @@ source = {events = "events.csv"}
 def test_what_was_found_is_printed_also_where_it_cannot_be_written(entropie, events, command, unwritten):
     Path("suite.toml").write_text(SUITE)
     write_events(events, 60)
+    assert entropie(*command).code in (0, 1, 3)  # compiled loops are kept in files, too
+    for made in ("safer.csv", "safer.csv.manifest.json", "v.xml", "out/check.json"):
+        Path(made).unlink(missing_ok=True)
     with files_no_larger_than(10):
         ran = entropie(*command, "--json")
     assert ran.code == 74, ran.err
