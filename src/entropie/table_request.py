@@ -38,7 +38,7 @@ class Table:
     id_column: str | None = declare(None, "Column that holds the person, once each.", metavar="C", spelled="id")
     max_set: int | None = declare(None, "Largest set of columns to show. [3]", "count", "N", group="Output")
     bins: tuple[str, ...] = declare(
-        (), "Bands to try: age=10 (at most), age=width:5, age=exact.", "texts", "C=N", group="Mitigation"
+        (), "Bands: age=10 (at most), age=width:5, age=exact.", "texts", "C=N", group="Mitigation"
     )
 
     sensitive: tuple[str, ...] = declare(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="T:N",
     group="Input",
-    help="Or: N people send T reports each, and it shows; repeatable.",
+    help="Or: N people send T each, and it shows; repeatable.",
 )
 @guarantee_options
 @verbose_option

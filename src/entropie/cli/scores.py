@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     "--failed",
     type=click.Choice(["refuse", "drop", "keep", "lowest"]),
     default="refuse",
+    metavar="HOW",
     group="Input",
-    help="Failed comparisons. [refuse]",
+    help="Failed comparisons: drop, keep, lowest. [refuse]",
 )
 @option("--failed-score", type=float, default=-1.0, metavar="X", group="Input", help="Score of a failed one. [-1]")
 @option("--set", "matcher", metavar="NAME", group="Input", help="Matcher to use, of several in a folder.")
