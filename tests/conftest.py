@@ -42,6 +42,7 @@ hypothesis.settings.register_profile(
 PROFILE = os.environ.get("TESTS", "ci")
 hypothesis.settings.load_profile(PROFILE)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and all they start, ignore it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this
 
 
 @pytest.fixture(scope="session", autouse=True)

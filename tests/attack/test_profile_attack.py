@@ -84,7 +84,7 @@ def test_habits_find_nobody_alone_where_they_would_be_compared_with_too_many(mon
     monkeypatch.setattr(candidates_module, "SUMMED_USERS", 10)
     lesson = learn(split.train)
     alone = name_targets(split.train, split.target, lesson)
-    monkeypatch.setattr(attack_module, "HABIT_PAIRS", 60 * 60 - 1)
+    monkeypatch.setattr(candidates_module, "HABIT_PAIRS", 60 * 60 - 1)
     sharing = name_targets(split.train, split.target, lesson)
     there = sharing.people != NOBODY
     assert there.sum() < (alone.people != NOBODY).sum()

@@ -45,7 +45,7 @@ def events(tmp_path: Path) -> Path:
 @pytest.fixture
 def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page at once: what it holds does not matter here."""
-    monkeypatch.setattr("entropie.page.render", lambda document: f"<p>{document['provenance']['seed']}</p>")
+    monkeypatch.setattr("entropie.page.page.render", lambda document: f"<p>{document['provenance']['seed']}</p>")
 
 
 def fail_with(problem: BaseException):
@@ -270,7 +270,7 @@ def test_metrics_that_fail_cost_nothing_else(entropie, events, plain_page, monke
 
 def test_a_report_that_cannot_be_made_costs_no_json(entropie, events, plain_page, monkeypatch):
     assert entropie("assess", events, *QUICK, "--out", "out", "--quiet").code == 0
-    monkeypatch.setattr("entropie.page.render", fail_with(ValueError("Jane")))
+    monkeypatch.setattr("entropie.page.page.render", fail_with(ValueError("Jane")))
     ran = entropie("assess", events, *QUICK, "--seed", "3", "--out", "out")
     assert ran.code == 70
     assert "re-identified" in ran.out
@@ -614,7 +614,7 @@ ALLOWED_WRITERS = {
             "There is no figure `99`; choose among 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, cities, growth, all.",
         ),
         (
-            ("attributes", "events.csv", "--columns", "age,", "sex"),
+            ("attributes", "events.csv", "--columns", "age", "sex"),
             "Got unexpected extra argument (sex). Try 'entropie attributes --help'.",
         ),
         (("report", "events.csv"), "Assessment events.csv is not JSON; make it anew with `entropie assess`."),

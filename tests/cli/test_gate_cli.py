@@ -56,7 +56,7 @@ def test_a_limit_that_is_not_met(entropie, loyal):
     ran = entropie(*ASSESS, "--profile", "ema")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith(
-        "FAIL ema limit 9\N{NO-BREAK SPACE}%: an attacker who knows 4 random events, to the second\n"
+        "FAIL ema limit 9\N{NO-BREAK SPACE}%: an attacker who knows 4 random events, to the second,\n"
         "re-identifies 100\N{NO-BREAK SPACE}% of the 60 people attacked (95 % confidence interval "
     )
     assert "\nSource of the limit: European Medicines Agency" in ran.out
@@ -105,7 +105,7 @@ def test_data_that_cannot_tell(entropie, loyal):
     assert document()["verdict"]["decision"] == "INCONCLUSIVE"
     assert document()["verdict"]["profile"] == {
         "name": "own", "title": "house rule", "limit": limit, "speaks_of": "average", "source": "declared by the user",
-        "note": "Whoever set it answers for it.",
+        "note": "Whoever set it answers for it.", "smallest_group": None,
     }  # fmt: skip
     assert ran.out.startswith("INCONCLUSIVE house rule limit ")
     assert "\nSource of the limit: declared by the user.\n" in ran.out

@@ -39,7 +39,7 @@ def test_top_of_none_is_empty_or_refused() -> None:
         assert made.top(0).tolist() == []
 
 
-@pytest.mark.parametrize("size", [-1, -3, 2.5, math.nan, None, "2"], ids=repr)
+@pytest.mark.parametrize("size", [-1, -3, 2.5, math.nan, None, "two"], ids=repr)
 def test_top_of_what_is_no_number_of_items(size: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"\.$"):
         Estimates(np.array([3, 1, 2]), 100, RATES, 3).top(size)
@@ -85,7 +85,7 @@ def test_accuracy_of_the_truth_itself_and_without_occurring_items() -> None:
         ([[0.5], [0.5, 0.5]], [0.5, 0.5], None),
         ([0.5], [0.5], -1),
         ([0.5, 0.5], [0.5, 0.5], 1.5),
-        ([0.5, 0.5], [0.5, 0.5], "1"),
+        ([0.5, 0.5], [0.5, 0.5], "one"),
     ],
 )
 def test_accuracy_of_what_cannot_be_compared(estimated: Any, truth: Any, top: Any) -> None:

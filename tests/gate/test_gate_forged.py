@@ -49,7 +49,11 @@ def test_plain_data_beside_a_document_never_pass(kind: str, known: str, tmp_path
     )  # fmt: skip
     assert found.exit_code != 0, found.verdict["headline"]
     assert not found.verdict["decision"].startswith("PASS")
-    by_order = kind in ("rare transitions", "two alternating")  # hardly told from noise, but by other attackers
+    by_order = kind in (
+        "rare transitions",
+        "two alternating",
+        "own order of three",
+    )  # hardly told from noise, but by other attackers
     if not by_order or known == "itself":
         assert any(row.in_scope for row in found.attackers if row.attacker == "points")
         assert "judged, too" in found.input["known"]["notes"][0]
