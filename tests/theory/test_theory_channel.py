@@ -170,6 +170,21 @@ def test_stubborn_channels_reach_the_gap(kind: str) -> None:
     assert found.low_bits <= high[0] + 1e-10
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_qif_finds_where_it_is_installed(seed: int) -> None:
+    """Capacity, Bayes capacity and success by another package (`pip install qif`)."""
+    measure = pytest.importorskip("qif").measure
+    rng = np.random.default_rng(seed)
+    Q = random_channel(rng, 4, 6, 2.0)
+    found = channel.capacity(Q)
+    assert found.low_bits - 1e-6 <= measure.shannon.add_capacity(Q)[0] <= found.high_bits + 1e-6
+    best = measure.bayes_vuln.posterior(np.full(4, 0.25), Q)
+    assert channel.success(Q, 4).high == pytest.approx(best, rel=1e-9)
+    order = channel.order_capacity_bits(Q, math.inf)
+    assert 2.0**order.high == pytest.approx(measure.bayes_vuln.mult_capacity(Q), rel=1e-9)
+    assert measure.bayes_vuln.mult_capacity(Q) > 1.01  # power
+
+
 def test_a_thousand_by_a_thousand_in_ten_seconds() -> None:
     Q = normalised(np.random.default_rng(0).uniform(0.5, 1.5, (1000, 1000)))
     begun = time.process_time()
