@@ -27,7 +27,7 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     entropie report entropie-out/assessment.json
     """
     from entropie.atomic import claimed, refuse_overwriting
-    from entropie.drawing import available
+    from entropie.drawing import hindrance
     from entropie.follow_up import read
     from entropie.page import write_report
 
@@ -40,8 +40,8 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
     if beside:
         check_companions(assessment, document)
     if as_json:
-        output.print_json({"report": str(out), "size_bytes": size_bytes, "charts": available()})
+        output.print_json({"report": str(out), "size_bytes": size_bytes, "charts": hindrance() is None})
         return
     output.show(f"Report: {output.name(out)}")
-    if not available():
-        output.show("It has no charts; for these run: pip install 'entropie[report]'")
+    if (why := hindrance()) is not None:
+        output.show(f"It has no charts; {why}")
