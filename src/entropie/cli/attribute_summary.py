@@ -32,7 +32,7 @@ _READING = (
 )
 
 
-def attributes_text(result: TableAssessment, files: Sequence[Path] = (), *, verbose: bool = False) -> str:
+def attributes_text(result: TableAssessment, files: Sequence[Path] = (), verbose: bool = False) -> str:
     """The first screen, as brief as it takes to fit; with `verbose` all that stands behind it."""
     if verbose:
         return _text(result, files, None)

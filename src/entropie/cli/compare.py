@@ -11,12 +11,10 @@ from entropie.cli import output
 from entropie.cli.options import (
     SHARE,
     Command,
-    json_option,
     junit_option,
     markdown_option,
     option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.words import bits, count, percent, plural
 
@@ -41,9 +39,7 @@ if TYPE_CHECKING:
 @option("--strict", is_flag=True, group="Verdict", help="Exit with 3 where nothing can be told. [0]")
 @junit_option
 @markdown_option
-@json_option
-@verbose_option
-@quiet_option
+@viewed()
 def compare(
     old: Path,
     new: Path,
@@ -51,9 +47,7 @@ def compare(
     strict: bool,
     junit: Path | None,
     markdown: Path | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
+    view: output.View,
 ) -> int:
     """Did the risk rise from OLD to NEW, both files assessment.json or attributes.json, or their folders?
 
@@ -77,10 +71,7 @@ def compare(
     code = comparison.exit_code(strict)
     tried = output.Attempts()
     verdicts.write(tried, lambda: Judged.of_comparison(comparison.to_json(), code), "compare")
-    if as_json:
-        output.print_json(comparison.to_json())
-    elif not quiet:
-        output.show(comparison_text(comparison, verbose=verbose))
+    view.show(comparison.to_json, lambda: comparison_text(comparison, verbose=view.verbose))
     tried.raise_failed()
     return code
 

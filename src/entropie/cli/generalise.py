@@ -19,11 +19,10 @@ from entropie.cli.options import (
     FOLDER,
     SHARE,
     Command,
-    json_option,
     memory_option,
     option,
     public_option,
-    quiet_option,
+    viewed,
 )
 from entropie.words import count, percent
 
@@ -59,8 +58,7 @@ _COSTS = {
 @option("--apply", "apply_to", type=FILE, metavar="FILE", group="Output", help="Write the safer table too.")
 @public_option
 @memory_option
-@json_option
-@quiet_option
+@viewed("json", "quiet")
 def generalise(
     table: Path,
     columns: str,
@@ -78,8 +76,7 @@ def generalise(
     out: Path | None,
     apply_to: Path | None,
     memory: int | None,
-    as_json: bool,
-    quiet: bool,
+    view: output.View,
 ) -> int:
     """Find the cheapest generalisation under which TABLE meets a limit.
 
@@ -109,7 +106,7 @@ def generalise(
         check_table(apply_to)
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
-        with output.stages(quiet=quiet) as progress:
+        with output.stages(quiet=view.quiet) as progress:
             result = find(
                 table,
                 columns=_names(columns),
@@ -132,18 +129,15 @@ def generalise(
             attempts.run(partial(result.write_into, out))
     made = None
     if apply_to is not None and result.plan is not None:
-        with output.stages(quiet=quiet) as progress:
+        with output.stages(quiet=view.quiet) as progress:
             made = attempts.run(partial(applied, result.plan, table, apply_to, memory=memory, progress=progress))
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        shown = [generalised_text(result)]
-        if out is not None:
-            shown.append(f"All numbers: {output.name(out / FILES[0])}")
-            shown += [f"Plan:        {output.name(out / FILES[1])} (entropie apply)"] if result.plan else []
-        if made is not None and apply_to is not None:
-            shown += ["", applied_text(made, apply_to, None)]
-        output.show("\n".join(shown))
+    shown = [generalised_text(result)]
+    if out is not None:
+        shown.append(f"All numbers: {output.name(out / FILES[0])}")
+        shown += [f"Plan:        {output.name(out / FILES[1])} (entropie apply)"] if result.plan else []
+    if made is not None and apply_to is not None:
+        shown += ["", applied_text(made, apply_to, None)]
+    view.show(result.to_json, lambda: "\n".join(shown))
     attempts.raise_failed()
     return result.exit_code
 

@@ -9,15 +9,15 @@ import click
 
 from entropie.cli import output
 from entropie.cli.compare import check_companions
-from entropie.cli.options import FILE, Command, json_option, option, public_option
+from entropie.cli.options import FILE, Command, option, public_option, viewed
 
 
 @click.command(cls=Command)
 @click.argument("assessment", type=FILE, metavar="ASSESSMENT.json")
 @option("--out", type=FILE, metavar="FILE", group="Output", help="The page. [report.html beside the assessment]")
 @public_option
-@json_option
-def report(assessment: Path, out: Path | None, as_json: bool) -> None:
+@viewed("json")
+def report(assessment: Path, out: Path | None, view: output.View) -> None:
     """Make the report of an assessment again: one HTML page to read, print and sign.
 
     The page is one file without script that loads nothing. Charts need the extra `report`; without it the page has the
@@ -39,9 +39,7 @@ def report(assessment: Path, out: Path | None, as_json: bool) -> None:
         size_bytes = write_report(document, out)
     if beside:
         check_companions(assessment, document)
-    if as_json:
-        output.print_json({"report": str(out), "size_bytes": size_bytes, "charts": available()})
-        return
-    output.show(f"Report: {output.name(out)}")
-    if not available():
-        output.show("It has no charts; for these run: pip install 'entropie[report]'")
+    charts = available()
+    missing = "" if charts else "\nIt has no charts; for these run: pip install 'entropie[report]'"
+    document = {"report": str(out), "size_bytes": size_bytes, "charts": charts}
+    view.show(lambda: document, lambda: f"Report: {output.name(out)}{missing}")

@@ -15,12 +15,10 @@ from entropie.cli.options import (
     COUNT,
     FOLDER,
     Command,
-    json_option,
     memory_option,
     option,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.errors import InvalidParameter
 
@@ -48,9 +46,7 @@ if TYPE_CHECKING:
 @public_option
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of the bootstrap. [0]")
 @memory_option
-@verbose_option
-@quiet_option
-@json_option
+@viewed()
 def scores(
     paths: tuple[str, ...],
     distance: bool,
@@ -62,9 +58,7 @@ def scores(
     out: Path | None,
     seed: int,
     memory: int | None,
-    verbose: bool,
-    quiet: bool,
-    as_json: bool,
+    view: output.View,
 ) -> None:
     """Measure the scores of another matcher, biometric or any other.
 
@@ -100,12 +94,11 @@ def scores(
             systems = Systems.of(measured)
             written = () if place is None else systems.write_into(place)
     first = next(iter(measured.values()))
-    if as_json:
-        output.print_json(first.to_json() if len(measured) == 1 else systems.to_json())
-    elif not quiet:
-        output.show(scores_text(first, verbose) if len(measured) == 1 else systems_text(measured))
-        if written:
-            output.show(f"\nReport: {output.name(written[-1])}")
+    report = f"\n\nReport: {output.name(written[-1])}" if written else ""
+    if len(measured) == 1:
+        view.show(first.to_json, lambda: scores_text(first, view.verbose) + report)
+    else:
+        view.show(systems.to_json, lambda: systems_text(measured) + report)
 
 
 def _systems(paths: tuple[str, ...], name: str | None, others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -15,12 +15,10 @@ from entropie.cli.options import (
     FILE,
     SHARE,
     Command,
-    json_option,
     memory_option,
     option,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 
 if TYPE_CHECKING:
@@ -61,9 +59,7 @@ _CURVE = (0.01, 0.1, 0.5)
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Same seed, same events. [0]")
 @option("--threads", type=COUNT, metavar="N", group="Running", help="Threads. [all cores]")
 @memory_option
-@verbose_option
-@quiet_option
-@json_option
+@viewed()
 def simulate(
     kind: str,
     users: int | None,
@@ -73,9 +69,7 @@ def simulate(
     compare: Path | None,
     threads: int | None,
     memory: int | None,
-    verbose: bool,
-    quiet: bool,
-    as_json: bool,
+    view: output.View,
 ) -> None:
     """Simulate events of people who do not exist, at any scale.
 
@@ -109,12 +103,10 @@ def simulate(
     else:
         assert compare is not None
         there = keep_active_users(read_events(Source(compare), run).traces).traces
-        document, text = _compared(there, simulate_traces(kind, people, seed=seed, threads=threads), threads, verbose)
+        here = simulate_traces(kind, people, seed=seed, threads=threads)
+        document, text = _compared(there, here, threads, view.verbose)
         document = {"kind": kind, "seed": seed, **document}
-    if as_json:
-        output.print_json(document)
-    elif not quiet:
-        output.show(text)
+    view.show(lambda: document, lambda: text)
 
 
 def _people(kind: str, users: int | None, scale: float | None) -> int | None:
