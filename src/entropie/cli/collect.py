@@ -1,4 +1,4 @@
-"""`collect`, `serve`, `doctor`: a collection document, the service that counts its reports, what the service keeps."""
+"""`collect`, `serve`, `doctor`, `relay`: a collection document, the service that counts its reports, what it keeps."""
 
 from __future__ import annotations
 
@@ -282,3 +282,27 @@ def doctor(store: str, mark: Path | None, view: output.View) -> int:
     said = " ".join(found.problems) or "The store is sound: cells, reports and nonces agree."
     view.show(found.to_json, lambda: f"{'FAIL' if found.problems else 'PASS'}   {said}{table}")
     return 1 if found.problems else 0
+
+
+@click.command(cls=Command)
+@option("--to", required=True, metavar="URL", group="Input", help="The collector.")
+@option("--host", default="127.0.0.1", metavar="ADDRESS", group="Running", help="Where to listen. [127.0.0.1]")
+@option("--port", type=int, default=8082, metavar="PORT", group="Running", help="Port; 0 takes a free one. [8082]")
+@option("--batch", type=COUNT, default=100, metavar="N", group="Running", help="Reports to send together. [100]")
+@option("--wait", type=float, default=5.0, metavar="SECONDS", group="Running",
+        help="Longest wait for that many. [5]")  # fmt: skip
+def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
+    """Take reports from devices, shuffle them and hand on nothing else, until stopped.
+
+    Run by somebody other than the collector's operator, it keeps addresses and times from them. Devices are answered
+    when the collector has confirmed. Nothing is written down.
+
+    \b
+    entropie relay --to https://collector.example
+    """
+    try:
+        from entropie.collector.relay import Relaying
+        from entropie.collector.relay import relay as run
+    except ImportError:
+        raise InvalidInput("The relay needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+    run(Relaying(to, batch, wait), host, port, output.show, output.complain)

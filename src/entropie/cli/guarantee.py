@@ -27,8 +27,7 @@ from entropie.cli.options import (
 from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from entropie.document.all_reports import AllReports
-    from entropie.document.ledger import SpentAlone
+    from entropie.document.ledger import AllReports, SpentAlone
     from entropie.mechanisms.numbers import NumbersGuarantee
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee

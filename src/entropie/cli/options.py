@@ -151,8 +151,8 @@ def viewed(*names: str) -> Callable[[AnyCommand], AnyCommand]:
 
     def decorate(command: AnyCommand) -> AnyCommand:
         @functools.wraps(command)
-        def run(*, as_json: bool, verbose: bool = False, quiet: bool = False, **options: Any) -> Any:
-            return command(view=View(as_json, verbose, quiet), **options)
+        def run(*, as_json: bool, verbose: bool = False, quiet: bool = False, **named: object) -> Any:
+            return command(view=View(as_json, verbose, quiet), **named)
 
         return _together(cast(AnyCommand, run), *(_VIEWS[name] for name in names or _VIEWS))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,18 +48,9 @@ if TYPE_CHECKING:
 @memory_option
 @viewed()
 def scores(
-    paths: tuple[str, ...],
-    distance: bool,
-    failed: str,
-    failed_score: float,
-    matcher: str | None,
-    name: str | None,
-    others: tuple[str, ...],
-    out: Path | None,
-    seed: int,
-    memory: int | None,
-    view: output.View,
-) -> None:
+    paths: tuple[str, ...], distance: bool, name: str | None, others: tuple[str, ...], out: Path | None,
+    view: output.View, **options: Any,
+) -> None:  # fmt: skip
     """Measure the scores of another matcher, biometric or any other.
 
     PATHS is one matrix (subject ids in its first row and column), two lists (genuine scores, impostor scores), or a
@@ -76,15 +67,7 @@ def scores(
     named = _systems(paths, name, others)
     with contextlib.nullcontext() if out is None else claimed(out) as place:
         measured = {
-            called: score_measures(
-                *files,
-                kind="distance" if distance else "similarity",
-                failed=failed,  # type: ignore[arg-type]
-                failed_score=failed_score,
-                matcher=matcher,
-                seed=seed,
-                memory=memory,
-            )
+            called: score_measures(*files, kind="distance" if distance else "similarity", **options)
             for called, files in named.items()
         }
         written: tuple[Path, ...] = ()

@@ -61,16 +61,9 @@ _CURVE = (0.01, 0.1, 0.5)
 @memory_option
 @viewed()
 def simulate(
-    kind: str,
-    users: int | None,
-    scale: float | None,
-    seed: int,
-    out: Path | None,
-    compare: Path | None,
-    threads: int | None,
-    memory: int | None,
-    view: output.View,
-) -> None:
+    kind: str, users: int | None, scale: float | None, out: Path | None, compare: Path | None, view: output.View,
+    **options: Any,
+) -> None:  # fmt: skip
     """Simulate events of people who do not exist, at any scale.
 
     KIND is the data set to imitate: check-ins (foursquare, or its cities new-york and sao-paulo) or films rated 4 and
@@ -94,18 +87,18 @@ def simulate(
         raise InvalidParameter(
             f"Give {marked('out')} to write events, or {marked('compare')} to compare with real ones."
         )
-    people, run = _people(kind, users, scale), Run(seed=seed, threads=threads, memory=memory)
+    people, run = _people(kind, users, scale), Run(**options)
     if out is not None:
         check_file(out)
         with output.stages() as progress:
-            made = simulate_file(kind, people, path=out, seed=seed, threads=threads, progress=progress)
+            made = simulate_file(kind, people, path=out, seed=run.seed, threads=run.threads, progress=progress)
         document, text = _written(made, out)
     else:
         assert compare is not None
         there = keep_active_users(read_events(Source(compare), run).traces).traces
-        here = simulate_traces(kind, people, seed=seed, threads=threads)
-        document, text = _compared(there, here, threads, view.verbose)
-        document = {"kind": kind, "seed": seed, **document}
+        here = simulate_traces(kind, people, seed=run.seed, threads=run.threads)
+        document, text = _compared(there, here, run.threads, view.verbose)
+        document = {"kind": kind, "seed": run.seed, **document}
     view.show(lambda: document, lambda: text)
 
 
