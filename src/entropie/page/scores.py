@@ -70,7 +70,8 @@ def check_names(names: Collection[str]) -> None:
 
 def render_scores(found: Systems) -> str:
     """The page of some systems."""
-    return filled("scores.html", found.to_json(), drawn=drawn({"det": partial(trade_offs, found)}), colours=COLOURS)
+    charts = {"det": partial(trade_offs, found)}
+    return filled("scores.html", found.to_json(), drawn=drawn(charts), colours=COLOURS, inside="scores")
 
 
 def trade_offs(found: Systems, width: int) -> list[Spec]:
