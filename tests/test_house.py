@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
@@ -143,3 +144,12 @@ def test_the_map_of_the_house_names_what_is_there() -> None:
     for name in re.findall(r"`([\w/]+(?:/|\.(?:py|html|json)))`", page):
         if "NAME" not in name and not name.startswith("tests"):
             assert (SOURCES / name).exists(), name
+
+
+def test_every_planted_error_still_fits() -> None:
+    """An error of `scripts/mutants` whose text or test has moved would not be planted at all."""
+    root = SOURCES.parents[1]
+    for planted in runpy.run_path(str(root / "tests" / "mutants" / "planted.py"))["MUTANTS"]:
+        assert (root / planted.file).read_text(encoding="utf-8").count(planted.text) == 1, planted
+        for file, _, name in (test.partition("::") for test in planted.tests):
+            assert f"def {name.partition('[')[0]}" in (root / file).read_text(encoding="utf-8"), planted

@@ -267,8 +267,13 @@ _GATE = (
         "measures", "lookalikes", "best[asked, :guesses] == owners", "best[:, :guesses] == owners", "test_lookalikes.py"
     ),
     _in("measures", "lookalikes", ".any(axis=1) & (asked >= 0)", ".any(axis=1)", "test_lookalikes.py"),
-    Mutant("src/entropie/job.py", "if pinned is not None:", "if False:", ("tests/test_request.py",)),
-    Mutant("src/entropie/job.py", "- _JUDGED | _DECLARED", "| _DECLARED", ("tests/test_request.py",)),
+    Mutant(
+        "src/entropie/job.py",
+        "            if pinned is not None:\n",
+        "            if False:\n",
+        ("tests/test_request.py",),
+    ),
+    Mutant("src/entropie/job.py", '_JUDGED = {"seed", "replicates"}', "_JUDGED = set()", ("tests/test_request.py",)),
     _in("gate", "waiver", "if today > self.expires:", "if today >= self.expires:", "test_gate_judge.py"),
     _in("gate", "people", "or interval.low > limit", "or interval.value > limit", "test_gate_people.py"),
     _in(
