@@ -19,13 +19,13 @@ from entropie.cli.options import (
 )
 from entropie.cli.verdicts import Work, judged
 from entropie.request import About, Limits, Run
-from entropie.table_request import Table, TableOutput, TableRequest
+from entropie.table_request import OF_EVENTS, Table, TableOutput, TableRequest
 
 
 @click.command(cls=Command)
 @click.argument("table", required=False)
 @options_of(Table)
-@options_of(Limits, About, TableOutput, without=("population", "judge_population", "not_released", "protect"))
+@options_of(Limits, About, TableOutput, without=("population", *OF_EVENTS))
 @options_of(Run, only=("seed", "memory"))
 @option("--config", type=FILE, metavar="FILE", group="Input", help="Read the whole job from a file (TOML).")
 @option("--print-config", is_flag=True, group="Output", help="Print the job as such a file and stop.")
