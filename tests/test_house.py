@@ -24,7 +24,6 @@ DOORS = {
     "assessment.assess",
     "assessment.assess_spark",
     "mechanisms.calibrate.calibrate",
-    "mitigate.attributes.attributes",
     "mitigate.protect.protect",
     "release.generalise.generalise",
     "release.sweep.sweep",

@@ -212,6 +212,7 @@ class Limits:
         False, "Declare that people not assessed stay private.", "flag", spelled="excluded-not-released"
     )
     one_id_per_person: bool = declare(False, "Declare that no person has several ids.", "flag")
+    made_by_mechanism: bool = declare(False, "Declare that reports are of their mechanism.", "flag")
     accept_limited: bool = declare(False, "Let a limited PASS exit with 0.", "flag")
     pinned: bool = False
     review_date: datetime.date | None = declare(None, "When to review. [in a year]", "date", "DATE")

@@ -15,7 +15,7 @@ from entropie.kinds import declare
 from entropie.request import About, Limits, Output, Run
 from entropie.theory import checks
 
-_OF_EVENTS = ("judge_population", "not_released", "protect")
+OF_EVENTS = ("judge_population", "not_released", "made_by_mechanism", "protect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class TableRequest(Job):
         return [Path(path) for path in named if isinstance(path, str | Path)]
 
     def __post_init__(self) -> None:
-        for name in _OF_EVENTS:
+        for name in OF_EVENTS:
             if getattr(self.verdict, name) not in (None, False):
                 raise InvalidParameter(f"{option(name)} is for events, not for a table with one row per person.")
         if self.run.engine == "spark":

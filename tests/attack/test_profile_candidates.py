@@ -131,7 +131,7 @@ def test_where_long_lists_are_left_out_the_best_are_those_of_everybody(timed: bo
     hours = 0.7 if timed else 0.0
     found = nearest_people(people, targets, *postings[:2], ceilings_of(people, *postings, hours), hours, kept)
     assert found[2] < np.diff(postings[0])[targets.items].sum()
-    lists, scores = best_people(people, targets, *postings, hours, kept)
+    lists, scores = best_people(people, targets, *postings, people.habits.T.copy(), hours, kept)
     sharing = found[0] != NOBODY
     assert np.array_equal(found[0][sharing], lists[sharing])
     assert found[1][sharing] == pytest.approx(scores[sharing], abs=1e-9)

@@ -18,7 +18,8 @@ import pytest
 from entropie.cli.summary import windows_text
 from entropie.cli.sweep import sweep as sweep_command
 from entropie.data.events import read_events
-from entropie.mitigate.mitigation import KINDS, Mitigation
+from entropie.mitigate.kinds import KINDS
+from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.windows import windows
 from entropie.release.sweep import sweep
 from entropie.request import People, Run, Source

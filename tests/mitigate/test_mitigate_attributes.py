@@ -20,8 +20,9 @@ import entropie
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.mitigate import attributes as module
 from entropie.mitigate.attribute_table import BinRule, read_attributes, round_width, rule_of
-from entropie.mitigate.attributes import attributes, group_risk, group_sizes
+from entropie.mitigate.attributes import group_risk, group_sizes
 from entropie.schemas import schema
+from entropie.table import attributes
 
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(0, 4)), min_size=2, max_size=40)
 

@@ -13,7 +13,7 @@ from entropie.cli.options import FILE, Command, given, option, options_of, viewe
 from entropie.cli.verdicts import Work, judged
 from entropie.job import Job
 from entropie.request import About, Attackers, Limits, Output, People, Request, Run, Source, SplitRule
-from entropie.table_request import Table, TableOutput, TableRequest
+from entropie.table_request import OF_EVENTS, Table, TableOutput, TableRequest
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment
@@ -59,7 +59,7 @@ def assess(
 @click.command(cls=Command)
 @click.argument("table", required=False)
 @options_of(Table)
-@options_of(Limits, About, TableOutput, without=("population", "judge_population", "not_released", "protect"))
+@options_of(Limits, About, TableOutput, without=("population", *OF_EVENTS))
 @options_of(Run, only=("seed", "memory"))
 @_config
 @_print_config

@@ -16,8 +16,8 @@ from entropie.cli.options import (
     COUNT,
     FILE,
     FOLDER,
-    AnyCommand,
     Command,
+    Grouped,
     given,
     junit_option,
     markdown_option,
@@ -26,12 +26,13 @@ from entropie.cli.options import (
     public_option,
     viewed,
 )
-from entropie.mitigate.mitigation import KINDS, Mitigation, Values
 from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule
 from entropie.words import count, interval, percent, plural
 
 if TYPE_CHECKING:
-    from entropie.release.result import Sweep, SweepRow
+    from entropie.mitigate.kind import Kind, Values
+    from entropie.release.result import Sweep as Swept
+    from entropie.release.result import SweepRow
 
 _NO_INPUTS = ("grid", "category")  # here they are mitigations
 _SCREEN = 14  # lines of 25 that the sentences and the frame of the table leave
@@ -57,23 +58,33 @@ class ListOf(click.ParamType[tuple[Any, ...]]):
             return self.fail(f"{value!r} is not a list of {self._values.called}.", param, ctx)
 
 
-def mitigation_options(command: AnyCommand) -> AnyCommand:
-    """One option for each kind of mitigation."""
-    for kind in reversed(KINDS.values()):
-        listed: dict[str, Any] = {"type": ListOf(kind.values), "default": ()}
-        several = listed if "," in kind.metavar else {"multiple": True}
-        shown = {"metavar": kind.metavar, "help": kind.help, "group": "Mitigation"}
-        command = option(f"--{kind.name.replace('_', '-')}", **several, **shown)(command)
-    return command
+class Sweep(Command):
+    """A command with one option for each kind of mitigation, made when it is run: the kinds know how to compute."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options; those of mitigations stand before the others of their group."""
+        from entropie.mitigate.kinds import KINDS
+
+        known = {param.name for param in self.params}
+        made = [_option_of(kind) for kind in KINDS.values() if kind.name not in known]
+        place = next(at for at, param in enumerate(self.params) if param.name == "only")
+        self.params[place:place] = made
+        return super().get_params(ctx)
 
 
-@click.command(cls=Command)
+def _option_of(kind: Kind) -> click.Parameter:
+    listed: dict[str, Any] = {"type": ListOf(kind.values), "default": ()}
+    several = listed if "," in kind.metavar else {"multiple": True}
+    name = f"--{kind.name.replace('_', '-')}"
+    return Grouped([name], metavar=kind.metavar, help=kind.help, group="Mitigation", **several)
+
+
+@click.command(cls=Sweep)
 @click.argument("events", required=False)
 @options_of(Source, People, without=_NO_INPUTS)
 @options_of(SplitRule, only=("rule",))
 @options_of(Attackers, only=("targets", "scope", "matchers"))
 @options_of(Limits, only=_JUDGED)
-@mitigation_options
 @option("--only", is_flag=True, group="Mitigation", help="Try no kind but those named.")
 @option("--cost", metavar="SCALE", group="Mitigation", default="information",
         help="information, items, item-hours, flows or top.")  # fmt: skip
@@ -116,6 +127,8 @@ def sweep(
     from entropie.data.columns import check_table
     from entropie.errors import InvalidInput
     from entropie.gate.judged import Judged
+    from entropie.mitigate.kinds import KINDS
+    from entropie.mitigate.mitigation import Mitigation
     from entropie.release.apply import apply as applied
     from entropie.release.apply import manifest_path
     from entropie.release.result import FILES
@@ -158,7 +171,7 @@ def sweep(
     return result.exit_code
 
 
-def _files(result: Sweep, out: Path) -> str:
+def _files(result: Swept, out: Path) -> str:
     from entropie.release.result import FILES
 
     lines = [f"Report:      {output.name(out / FILES[3])}", f"All numbers: {output.name(out / FILES[0])}"]
@@ -167,7 +180,7 @@ def _files(result: Sweep, out: Path) -> str:
     return "\n".join(lines)
 
 
-def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
+def sweep_text(result: Swept, name: str, *, verbose: bool = False) -> str:
     """The terminal view of a sweep: the answer, what it rests on, then the rows."""
     from entropie.mitigate.loss import LOST
 
@@ -192,7 +205,7 @@ def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
     return "\n".join([*head, f"{what}:", table, "", *notes, output.paragraph(" ".join(filter(None, foot)))])
 
 
-def _read(result: Sweep, name: str) -> list[str]:
+def _read(result: Swept, name: str) -> list[str]:
     facts, columns = result.input, result.input.columns
     tried = f"{count(len(result.rows))} of {plural(result.combinations, 'combination')} tried"
     lines = output.paragraph(f"{name}: {plural(facts.users or 0, 'person', 'people')}; {tried}").splitlines()

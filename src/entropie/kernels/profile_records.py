@@ -95,15 +95,6 @@ def item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> 
 
 
 @inner
-def habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: int, end: int) -> float:
-    """Sum over bins of the target's weight times ln P_i/p."""
-    total = 0.0
-    for column in range(begin, end):
-        total += targets.habits[row, column] * people.habits[person, column]
-    return total
-
-
-@inner
 def looked_at(company: Company, item: int, own: int) -> tuple[int, float]:
     """The stride through the traces that hold an item, and how many others each trace met on it stands for."""
     low, high = company.starts[item], company.starts[item + 1]

@@ -164,7 +164,7 @@ def learn(
     if contained:
         seen[:, :, ~_OF_SHARED_ITEMS] = 0.0
     settled = missing * lacking(scene, lists, seen)
-    fusion = learn_fusion(seen, lists, rows, settled)
+    fusion = learn_fusion(seen, lists, rows, settled, threads)
     found = Candidates(lists, fused(seen, fusion.weights, lists, settled))
     temperature = choose_temperature(found, able.users, rows)
     rounds = choose_rounds(found, able.users, rows, temperature)

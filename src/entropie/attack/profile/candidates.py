@@ -156,13 +156,14 @@ def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIn
 
     bins = np.diff(scene.company.bounds)
     summed, alone = (None if each is None else np.repeat(each, bins) for each in (how.summed, how.alone))
+    columns = np.zeros((0, 0)) if summed is None else np.ascontiguousarray(people.habits.T)
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if summed is None:
             parts = [nearest_people(people, targets, *postings[:2], ceilings, hours, sharers)[:2]]
         else:
             weighed = targets._replace(habits=targets.habits * summed)
-            parts = [best_people(people, weighed, *postings, hours, sharers)]
+            parts = [best_people(people, weighed, *postings, columns, hours, sharers)]
         if likely:
             parts.append(likely_people(people, targets, scene.company, *postings, likely))
         if alone is not None and alone.any():
