@@ -159,8 +159,10 @@ def made() -> Iterator[tuple[Scores, int, tuple[str, ...]]]:
 
 
 SOURCES: dict[str, Callable[[], Iterator[tuple[City | Scores, int, tuple[str, ...]]]]] = {
-    "cities": cities, "scores": scores, "made": made,
-}  # fmt: skip
+    "cities": cities,
+    "scores": scores,
+    "made": made,
+}
 
 
 def main() -> None:
