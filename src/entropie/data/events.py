@@ -26,7 +26,7 @@ from entropie.data.geolife import GeolifeTable
 from entropie.data.grid import MapGrid
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
-from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
+from entropie.data.roles import ColumnChoice, Role, choose_columns
 from entropie.data.rules import Rules
 from entropie.data.standard import StandardInput
 from entropie.data.stays import visits_of
@@ -72,15 +72,10 @@ class IngestReport(Found):
     dirty: int  # how many of them speak against the file; the others fall to a rule
     columns: tuple[ColumnChoice, ...]
     time_format: str | None  # integer, float, iso8601, weekday, timestamp, day-first, month-first, a pattern
-    suggestion: str = ""
     unused: tuple[str, ...] = ()  # columns that play no role
     obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
     order_told: bool = False  # whether day or month comes first was told from the column
     time_zone: str | None = None  # of times that do not say it
-
-    def describe_columns(self) -> str:
-        """Say in a sentence which columns are used, who chose them, and which flags change that."""
-        return describe_choices({choice.role: choice for choice in self.columns}) + self.suggestion
 
     def as_dict(self) -> dict[str, Any]:
         """Give the report as plain values for JSON."""
@@ -212,7 +207,6 @@ def ingest_report(
     time_format: TimeFormat | None,
 ) -> IngestReport:
     """Account for what was read and left out."""
-    by_preset = any(choice.how == "preset" for choice in choices.values())
     return IngestReport(
         **asdict(found),
         source=table.name,
@@ -220,7 +214,6 @@ def ingest_report(
         dirty=rejects.dirty.total(),
         columns=tuple(choices.values()),
         time_format=time_format.title if time_format else None,
-        suggestion="" if by_preset else table.hint(),
         unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
         obfuscated=_obfuscated(table),
         order_told=time_format is not None and time_format.told,
