@@ -348,7 +348,13 @@ _COLLECTOR_AND_RELEASE = (
         "kept = counts > limit.smallest",
         "test_mitigate_lattice.py",
     ),
-    _in("mitigate/kinds", "people", "[: max(1, round(share * blocks.people))]", "", "tests/mitigate/test_mitigate_changes.py"),
+    _in(
+        "mitigate/kinds",
+        "people",
+        "[: max(1, round(share * blocks.people))]",
+        "",
+        "tests/mitigate/test_mitigate_changes.py",
+    ),
 )
 
 MUTANTS = (

@@ -176,6 +176,12 @@ def _x_log_x_series(s, last):
     return [_x_log_x(s), mp.log(s) + 1, *tail]
 
 
+def filled(m: int, g: int):
+    if m == 1:
+        return mp.mpf(1)
+    return g * (1 - (1 - mp.mpf(1) / g) ** m)
+
+
 # --- several reports ------------------------------------------------------------------------------------------
 
 

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from entropie.cli import output
-from entropie.cli.options import (
-    FILE,
-    Command,
-    memory_option,
-    option,
-    options_of,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import FILE, Command, memory_option, option, options_of, public_option, viewed
 from entropie.request import Source
 from entropie.words import plural
 

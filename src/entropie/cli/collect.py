@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    FILE,
-    SHARE,
-    Command,
-    build_mechanism,
-    option,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import COUNT, FILE, SHARE, Command, build_mechanism, option, public_option, viewed
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.words import count, digits, percent, plural
 

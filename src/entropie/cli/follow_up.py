@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import (
-    FILE,
-    SHARE,
-    Command,
-    junit_option,
-    markdown_option,
-    option,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import FILE, SHARE, Command, junit_option, markdown_option, option, public_option, viewed
 from entropie.words import bits, count, percent, plural
 
 if TYPE_CHECKING:

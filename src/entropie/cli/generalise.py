@@ -13,17 +13,7 @@ from msgspec.structs import replace
 from entropie._version import __version__
 from entropie.cli import output
 from entropie.cli.apply import applied_text
-from entropie.cli.options import (
-    COUNT,
-    FILE,
-    FOLDER,
-    SHARE,
-    Command,
-    memory_option,
-    option,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import COUNT, FILE, FOLDER, SHARE, Command, memory_option, option, public_option, viewed
 from entropie.words import count, percent
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from entropie._version import __version__
 from entropie.atomic import FULL
 from entropie.cli import output, stopping
 from entropie.cli.apply import apply
-from entropie.cli.assess import assess, demo
-from entropie.cli.attributes import attributes
+from entropie.cli.assess import assess, attributes, demo
 from entropie.cli.calibrate import calibrate
 from entropie.cli.check import check
 from entropie.cli.collect import collect, doctor, relay, serve

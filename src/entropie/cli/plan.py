@@ -11,16 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    SHARE,
-    SIZE,
-    Command,
-    given,
-    option,
-    options_of,
-    viewed,
-)
+from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, option, options_of, viewed
 from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:

@@ -11,14 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output, stopping
-from entropie.cli.options import (
-    COUNT,
-    FOLDER,
-    Command,
-    option,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import COUNT, FOLDER, Command, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction

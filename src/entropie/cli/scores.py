@@ -11,15 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    FOLDER,
-    Command,
-    memory_option,
-    option,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import COUNT, FOLDER, Command, memory_option, option, public_option, viewed
 from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -10,16 +10,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    FILE,
-    SHARE,
-    Command,
-    memory_option,
-    option,
-    public_option,
-    viewed,
-)
+from entropie.cli.options import COUNT, FILE, SHARE, Command, memory_option, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.data.simulation import Simulated

@@ -67,7 +67,7 @@ class Work(Generic[Asked, Found]):
     text: Callable[[Found, Sequence[Path], bool], str]
 
 
-def judged(request: Asked, work: Work[Asked, Found], read: Sequence[Path | None], view: View) -> Found:
+def judged(request: Asked, work: Work[Asked, Found], view: View) -> Found:
     """Run a request, write its files, print what it came to.
 
     Nothing found is lost for a file that cannot be written: each is tried, the result is printed, then it is said.
@@ -79,7 +79,7 @@ def judged(request: Asked, work: Work[Asked, Found], read: Sequence[Path | None]
     wanted = request.output
     own = [] if wanted.out is None else [wanted.out / file for file in work.files]
     verdicts = Verdicts.of(wanted.junit, wanted.markdown)
-    refuse_overwriting(read, [*own, wanted.metrics, *verdicts.paths])
+    refuse_overwriting(request.inputs, [*own, wanted.metrics, *verdicts.paths])
     if wanted.metrics is not None:
         check_file(wanted.metrics)
     tried = Attempts()

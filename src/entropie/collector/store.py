@@ -54,7 +54,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of the records of one batch."""
+    """What became of the records of one batch, or of all since a collection was created."""
 
     accepted: int
     duplicate: int
@@ -73,15 +73,6 @@ class Held:
     def closed(self) -> bool:
         """Whether it was closed."""
         return self.key is None
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Records of a collection since it was created."""
-
-    accepted: int
-    duplicate: int
-    invalid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +191,7 @@ class Store(ABC):
         with self._read() as read:
             return counts_in(read, collection)
 
-    def totals(self, collection: str) -> Totals:
+    def totals(self, collection: str) -> Added:
         """Records since the collection was created."""
         with self._read() as read:
             return totals_in(read, collection)
@@ -271,10 +262,10 @@ def counts_in(read: Any, collection: str) -> Cells:
     return Cells(rows[:, 0], rows[:, 1])
 
 
-def totals_in(read: Any, collection: str) -> Totals:
+def totals_in(read: Any, collection: str) -> Added:
     """Records since the collection was created."""
     row = read.execute("SELECT accepted, duplicate, invalid FROM collections WHERE id = ?", (collection,)).fetchone()
-    return Totals(*(row or (0, 0, 0)))
+    return Added(*(row or (0, 0, 0)))
 
 
 def seen_in(read: Any, collection: str) -> int:
@@ -317,7 +308,7 @@ def this_hour() -> int:
     return int(time.time() // 3600)
 
 
-def unbalanced(held: Held, cells: Cells, totals: Totals, seen: int) -> list[str]:
+def unbalanced(held: Held, cells: Cells, totals: Added, seen: int) -> list[str]:
     """The sentence on a collection whose numbers differ that must not, or whose cells are none."""
     if len(cells.cells) and (int(cells.cells[0]) < 0 or int(cells.cells[-1]) >= document.read(held.document).cells):
         return [f"Collection {held.id}: reports are counted in cells that it does not have."]
