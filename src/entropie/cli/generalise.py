@@ -45,6 +45,9 @@ _COSTS = {
 @option("--k", type=COUNT, metavar="N", group="Verdict", help="Everybody shares their values with N at least.")
 @option("--highest", type=SHARE, metavar="SHARE", group="Verdict", help="Highest risk of anybody: 1/N.")
 @option("--average", type=SHARE, metavar="SHARE", group="Verdict", help="Average risk: groups divided by people.")
+@option("--sensitive", metavar="C", group="Attacker", help="Column that nobody is to learn of others; released.")
+@option("--l-diversity", type=COUNT, metavar="L", group="Verdict", help="Every group has L values of it at least.")
+@option("--t-closeness", type=SHARE, metavar="T", group="Verdict", help="They are T from those of all at most.")
 @option("--suppress", type=SHARE, default=0.0, metavar="SHARE", group="Mitigation",
         help="People who may be left out, at most. [0]")  # fmt: skip
 @option("--hierarchy", multiple=True, metavar="C=FILE", group="Mitigation",
@@ -69,6 +72,9 @@ def generalise(
     k: int | None,
     highest: float | None,
     average: float | None,
+    sensitive: str | None,
+    l_diversity: int | None,
+    t_closeness: float | None,
     suppress: float,
     hierarchy: tuple[str, ...],
     bins: tuple[str, ...],
@@ -89,6 +95,7 @@ def generalise(
 
     \b
     entropie generalise people.csv --columns age,sex,postcode --k 10 --out out
+    entropie generalise people.csv --columns age --sensitive job --l-diversity 3
     entropie apply out/plan.json people.csv --out safer.csv
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting
@@ -118,6 +125,9 @@ def generalise(
                 highest=highest,
                 average=average,
                 suppress=suppress,
+                sensitive=sensitive,
+                l_diversity=l_diversity,
+                t_closeness=t_closeness,
                 hierarchies=files,
                 bins=dict(rule_of(text) for text in bins),
                 prefixes=prefix,
