@@ -74,17 +74,17 @@ def _put(told: Bins, values: Floats, column: int, value: float) -> None:
 
 
 @inner
-def _bucket(told: Bins, chosen: int, buckets: int) -> int:
+def _bucket(told: Bins, chosen: int, buckets: int) -> np.int64:
     """Where a combination of bins is kept; -1 of none, of too many, and where a bin is missing."""
     key, count = np.uint64(0), 0
     for place in range(told.shape[0]):
         if chosen >> place & 1:
             if told[place] < 0:
-                return -1
+                return np.int64(-1)
             key = key << np.uint64(_BITS) | np.uint64(told[place])
             count += 1
     if count == 0 or count > TOGETHER:
-        return -1
+        return np.int64(-1)
     key = (key + np.uint64(count)) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64((key ^ (key >> np.uint64(32))) & np.uint64(buckets - 1))
@@ -137,7 +137,7 @@ def alike_people(
                         total = np.int64(0)
                         for place in range(count):
                             total += asked[row, columns[place]] * known[person, columns[place]]
-                        _rank(best[row], scores[row], person, total)
+                        _rank(best[row], scores[row], person, total)  # type: ignore[arg-type]
     return best, scores
 
 
