@@ -234,7 +234,9 @@ def test_habits_find_candidates_among_any_number_of_people() -> None:
     assert many.summed is None
     assert many.alone is not None
     assert min(many.alone) > 0.0  # what few people have may not have been learned
-    assert search_among(10**6, 8, True, learned, 10**6).shares == (8, 0, 0)
+    assert not many.alike
+    all_of_a_million = search_among(10**6, 8, True, learned, 10**6)
+    assert (all_of_a_million.shares, all_of_a_million.alike) == ((6, 0, 2), True)
 
 
 def test_nobody_comes_into_question_where_nothing_is_shared() -> None:

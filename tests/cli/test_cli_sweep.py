@@ -9,6 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import jsonschema
 import numpy as np
 import pyarrow as pa
@@ -96,7 +97,11 @@ def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
 
 
 def test_every_kind_has_an_option():
-    options = [p.opts[0] for p in sweep_command.params if getattr(p, "group", "") == "Mitigation"]
+    options = [
+        p.opts[0]
+        for p in sweep_command.get_params(click.Context(sweep_command))
+        if getattr(p, "group", "") == "Mitigation"
+    ]
     own = ["--only", "--cost"]
     assert options == [*(f"--{kind.replace('_', '-')}" for kind in KINDS), *own]
 

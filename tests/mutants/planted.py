@@ -344,8 +344,8 @@ _COLLECTOR_AND_RELEASE = (
     _in(
         "mitigate",
         "lattice",
-        "kept = counts >= limit.smallest",
-        "kept = counts > limit.smallest",
+        "fits = self.counts >= limit.smallest",
+        "fits = self.counts > limit.smallest",
         "test_mitigate_lattice.py",
     ),
     _in(

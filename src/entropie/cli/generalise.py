@@ -34,6 +34,9 @@ _COSTS = {
 @option("--k", type=COUNT, metavar="N", group="Verdict", help="Everybody shares their values with N at least.")
 @option("--highest", type=SHARE, metavar="SHARE", group="Verdict", help="Highest risk of anybody: 1/N.")
 @option("--average", type=SHARE, metavar="SHARE", group="Verdict", help="Average risk: groups divided by people.")
+@option("--sensitive", metavar="C", group="Attacker", help="Column that nobody is to learn of others; released.")
+@option("--l-diversity", type=COUNT, metavar="L", group="Verdict", help="Every group has L values of it at least.")
+@option("--t-closeness", type=SHARE, metavar="T", group="Verdict", help="They are T from those of all at most.")
 @option("--suppress", type=SHARE, default=0.0, metavar="SHARE", group="Mitigation",
         help="People who may be left out, at most. [0]")  # fmt: skip
 @option("--hierarchy", "hierarchies", multiple=True, metavar="C=FILE", group="Mitigation",
@@ -65,6 +68,7 @@ def generalise(table: Path, out: Path | None, apply_to: Path | None, view: outpu
 
     \b
     entropie generalise people.csv --columns age,sex,postcode --k 10 --out out
+    entropie generalise people.csv --columns age --sensitive job --l-diversity 3
     entropie apply out/plan.json people.csv --out safer.csv
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting

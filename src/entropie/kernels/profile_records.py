@@ -77,6 +77,7 @@ class Company(NamedTuple):
     categories: Ints  # per item; empty without categories
     category_count: int
     bounds: Ints  # where the habits of hours, gaps, returns and days begin and end
+    shares: Floats  # of their bins over everybody
     visits: int  # at most so many traces of an item are looked at
     shrink: float
     mix: float

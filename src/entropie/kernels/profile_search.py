@@ -326,31 +326,6 @@ def likely_people(
 
 
 @njit(nogil=True, cache=True)
-def keep_highest(scores: NDArray[np.float32], begin: int, best: Ints, highest: NDArray[np.float32]) -> None:
-    """Put people begin, begin + 1, ... among the k best of each row, of whom people with lower numbers are known.
-
-    Of equal ones the first stay. The lists are in no order.
-    """
-    kept = best.shape[1]
-    if kept == 0:
-        return
-    for row in range(scores.shape[0]):
-        last = int(np.argmin(highest[row]))
-        level = highest[row, last]
-        for place in range(scores.shape[1]):
-            if scores[row, place] > level:
-                best[row, last] = begin + place
-                highest[row, last] = scores[row, place]
-                last = 0
-                for rank in range(1, kept):
-                    lower = highest[row, rank] < highest[row, last]
-                    equal = highest[row, rank] == highest[row, last]
-                    if lower or (equal and best[row, rank] > best[row, last]):
-                        last = rank
-                level = highest[row, last]
-
-
-@njit(nogil=True, cache=True)
 def drop_twins(people: Ints, scores: Floats) -> None:
     """Leave nobody in the place of whoever stands in the row before."""
     for row in range(people.shape[0]):

@@ -382,3 +382,14 @@ def _numbers(distinct: Any) -> NDArray[np.float64] | None:
             return None
     numbers = np.asarray(distinct.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     return numbers if np.isfinite(numbers).all() else None
+
+
+def sensitive_codes(column: Column) -> tuple[NDArray[np.int64], bool]:
+    """Codes of a column that an attacker wants to learn, numbers in their order and what is missing last; whether they
+    have one.
+    """
+    if column.numbers is None or column.digits:
+        return column.codes, False
+    ranks = np.empty(column.size, np.int64)
+    ranks[np.argsort(column.numbers, kind="stable")] = np.arange(column.size)
+    return ranks[column.codes], True
