@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -84,6 +85,12 @@ def complain(sentence: str) -> None:
         click.echo(f"entropie: {brief}", err=True)
     except OSError:
         _to_nowhere(sys.stderr)
+
+
+def trace(problem: BaseException) -> None:
+    """Print where an error comes from, where that can be written to; it may quote values of the data."""
+    with contextlib.suppress(OSError):
+        traceback.print_exception(problem)
 
 
 def _to_nowhere(stream: TextIO) -> None:
