@@ -1,7 +1,7 @@
 """Against pycanon and anonymeter, in an environment of their own: they need other versions than the lock has.
 
-    python3 -m venv others && others/bin/pip install pycanon anonymeter
-    OTHERS_PYTHON=$PWD/others/bin/python pytest tests/mitigate/test_mitigate_other_packages.py
+python3 -m venv others && others/bin/pip install pycanon anonymeter
+OTHERS_PYTHON=$PWD/others/bin/python pytest tests/mitigate/test_mitigate_other_packages.py
 """
 
 from __future__ import annotations

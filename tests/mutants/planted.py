@@ -344,11 +344,21 @@ _COLLECTOR_AND_RELEASE = (
     _in(
         "mitigate",
         "lattice",
-        "kept = counts >= limit.smallest",
-        "kept = counts > limit.smallest",
+        "fits = self.counts >= limit.smallest",
+        "fits = self.counts > limit.smallest",
         "test_mitigate_lattice.py",
     ),
-    _in("mitigate/kinds", "people", "[: max(1, round(share * blocks.people))]", "", "test_mitigate_changes.py"),
+    _in("mitigate", "lattice", ">= limit.different", ">= limit.different - 1", "test_mitigate_lattice.py"),
+    _in(
+        "mitigate/kinds",
+        "people",
+        "[: max(1, round(share * blocks.people))]",
+        "",
+        "tests/mitigate/test_mitigate_changes.py",
+    ),
+    _in("kernels", "holders", "if seen[slot] != person:", "if True:", "tests/mitigate/test_mitigate_changes.py"),
+    _in("kernels", "holders", "posted[place[which]] < person", "False", "tests/mitigate/test_mitigate_exposure.py"),
+    _in("data", "spill", "if total and total + size > most:", "if total:", "test_data_stored.py"),
 )
 
 MUTANTS = (
