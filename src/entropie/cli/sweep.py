@@ -19,14 +19,12 @@ from entropie.cli.options import (
     Command,
     Grouped,
     given,
-    json_option,
     junit_option,
     markdown_option,
     option,
     options_of,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule
 from entropie.words import count, interval, percent, plural
@@ -97,9 +95,7 @@ def _option_of(kind: Kind) -> click.Parameter:
 @junit_option
 @markdown_option
 @public_option
-@json_option
-@verbose_option
-@quiet_option
+@viewed()
 @options_of(Run, without=("engine", "master"))
 def sweep(
     events: str | None,
@@ -111,9 +107,7 @@ def sweep(
     apply_to: Path | None,
     junit: Path | None,
     markdown: Path | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
+    view: output.View,
     **options: Any,
 ) -> int:
     """Find the cheapest way to make EVENTS meet a limit, or that there is none.
@@ -155,7 +149,7 @@ def sweep(
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, options["lat"], options["lon"])
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
-        with output.stages(quiet=quiet) as progress:
+        with output.stages(quiet=view.quiet) as progress:
             result = swept(Request.of(events, {**given(options), "progress": progress}), tried)
         result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
@@ -163,17 +157,16 @@ def sweep(
     verdicts.write(attempts, lambda: Judged.of_sweep(result.to_json(), result.exit_code), "sweep")
     made = None
     if apply_to is not None and result.plan is not None:
-        with output.stages(quiet=quiet) as progress:
+        with output.stages(quiet=view.quiet) as progress:
             known = {"source": options["source"], "memory": options["memory"], "progress": progress}
             made = attempts.run(partial(applied, result.plan, events, apply_to, **known))
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
-        shown = sweep_text(result, output.name(called), verbose=verbose)
-        files = [] if out is None else [_files(result, out)]
-        told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
-        output.show("\n".join([shown, *files, *told]))
+    called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
+    files = [] if out is None else [_files(result, out)]
+    told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
+    view.show(
+        result.to_json,
+        lambda: "\n".join([sweep_text(result, output.name(called), verbose=view.verbose), *files, *told]),
+    )
     attempts.raise_failed()
     return result.exit_code
 

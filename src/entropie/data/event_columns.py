@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from entropie.data.arrow import masked
+from entropie.data.arrow import decoded, masked, type_within
 from entropie.data.budget import Budget
 from entropie.data.categories import category_told
 from entropie.data.classify import readable
@@ -67,7 +67,7 @@ def event_numbers(traces: Traces, users: NDArray[np.integer]) -> NDArray[np.int6
 
 def categories(column: pa.Array) -> pa.Array:
     """The values of a column, nothing where one says nothing."""
-    column = _plain(column)
+    column = decoded(column)
     column = masked(column, category_told(column))
     return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
 
@@ -87,11 +87,7 @@ def sorted_values(parts: Sequence[pa.Array]) -> pa.Array:
 
 def numbers(column: pa.Array) -> NDArray[np.float64]:
     """The values of a column as numbers; NaN where one is missing or cannot be read."""
-    return read_numbers(readable(_plain(column)))
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if isinstance(column.type, pa.DictionaryType) else column
+    return read_numbers(readable(decoded(column)))
 
 
 class _Tapped:
@@ -129,7 +125,7 @@ def extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]
             if column == taken:
                 raise InvalidInput(f"Column `{column}` of {table.name} is already the {role}; name another column.")
         kind = table.type_of(column)
-        kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
+        kind = type_within(kind)
         plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
         if not any(test(kind) for test in plain):
             raise InvalidInput(f"Column `{column}` of {table.name} has type {kind}; it must hold text or numbers.")

@@ -106,8 +106,8 @@ def stored_events(source: Source, columns: Sequence[str], run: Run, folder: Path
         popularity[ranked[1][0]] = seen.popularity
         ids = ranked[0][1], ranked[1][1]
         found = Found(
-            coding.rows, spill.rows, len(ids[0]), len(ids[1]), None, clock.per_second is None, opened.table.sha256(),
-            None, clock.assumed,
+            rows=coding.rows, events=spill.rows, users=len(ids[0]), items=len(ids[1]), duplicates=None,
+            order_only=clock.per_second is None, sha256=opened.table.sha256(), time_assumed=clock.assumed,
         )  # fmt: skip
         report = ingest_report(opened.table, found, rejects, opened.choices, clock.time)
         yield StoredEvents(report, *ids, popularity, walk, rejects.budget.limit)

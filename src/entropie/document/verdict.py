@@ -30,6 +30,9 @@ class Declared(Part, frozen=True):
     excluded_not_released: Annotated[bool, Meta(description="People not assessed will not be released.")] = False
     one_id_per_person: Annotated[bool, Meta(description="No two ids are of the same person.")] = False
     judge_population: Annotated[bool, Meta(description="The risk among the population declared is judged.")] = False
+    made_by_mechanism: Annotated[bool, Meta(description="Reports were made by the mechanism of their parameters.")] = (
+        False
+    )
 
 
 class Profile(Part, frozen=True):

@@ -9,7 +9,7 @@ from entropie import words
 from entropie.document import Document
 from entropie.document.assessment import SplitFacts
 from entropie.document.verdict import Declared
-from entropie.gate.groups import LEAST_PEOPLE, judged_rows
+from entropie.gate.groups import LEAST_PEOPLE, judged_rows, takes_for_reports
 from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.words import count, listed, percent, plural
 
@@ -35,6 +35,7 @@ def unsettled_by(document: Document, limit: float, declared: Declared) -> list[s
         *_failed(document),
         *(_not_projected(document, declared.population or 0) if declared.judge_population else []),
         *([] if declared.one_id_per_person else _look_alikes(document, limit)),
+        *([] if declared.made_by_mechanism else _not_shown(document)),
     ]
 
 
@@ -89,6 +90,14 @@ def _look_alikes(document: Document, limit: float) -> Iterator[str]:
             f"Several ids behave as one person: the attacker finds the right id or one like it in "
             f"{percent(alike.found.value)} of cases (by chance {percent(alike.chance)}). If they are of one person, "
             "merge them; if they are not, declare it (--one-id-per-person)."
+        )
+
+
+def _not_shown(document: Document) -> Iterator[str]:
+    if takes_for_reports(document):
+        yield (
+            "Nothing in the data can show that they came out of the mechanism: plain data may look like its noise. If "
+            "you know that it made them, declare it (--made-by-mechanism)."
         )
 
 

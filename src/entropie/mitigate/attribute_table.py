@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.data.arrow import decoded, type_within
 from entropie.data.columns import checked_texts
 from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
@@ -219,7 +220,7 @@ def _read(
         size += batches[-1].nbytes + _CODES_BYTES * whole.num_rows * len(wanted)
         rejects.budget.keep("columns", size)
     held = map(opened.type_of, wanted)
-    kinds = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in held)
+    kinds = map(type_within, held)
     table = pa.Table.from_batches(batches, pa.schema(list(zip(wanted, kinds, strict=True))))
     rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
@@ -233,7 +234,7 @@ def _read(
 
 def _unfolded(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The values themselves of columns that number them: what they take counts, a small file may repeat a long one."""
-    columns = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    columns = [decoded(one) for one in batch.columns]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
