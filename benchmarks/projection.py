@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -158,7 +158,11 @@ def made() -> Iterator[tuple[Scores, int, tuple[str, ...]]]:
     yield Scores("normal scores", table), people, ("scores",)
 
 
-SOURCES = {"cities": cities, "scores": scores, "made": made}
+SOURCES: dict[str, Callable[[], Iterator[tuple[City | Scores, int, tuple[str, ...]]]]] = {
+    "cities": cities,
+    "scores": scores,
+    "made": made,
+}
 
 
 def main() -> None:
