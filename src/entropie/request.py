@@ -8,7 +8,6 @@ and nowhere else: its name, its kind, its default and the line that explains it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -293,20 +292,14 @@ class Request(Job):
     output: Output = Output()
     run: Run = Run()
 
-    SECTIONS: ClassVar[Mapping[str, Any]] = {
-        "source": Source,
-        "people": People,
-        "split": SplitRule,
-        "attackers": Attackers,
-        "verdict": Limits,
-        "about": About,
-        "output": Output,
-        "run": Run,
-    }
     DATA: ClassVar[str] = "events"
     FREE: ClassVar[frozenset[str]] = frozenset({"events", "name", "window", "converge", "protect"}) | free_of(
         About, Output, Run
     )
 
-
-SECTIONS = Request.SECTIONS
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that it reads: events, the attacker's files, parameters, the waiver."""
+        asked = self.attackers
+        tables = (self.source.events, asked.known, asked.truth, asked.parameters, asked.dictionary)
+        return [Path(path) for path in (*tables, self.verdict.waiver) if isinstance(path, str | Path)]

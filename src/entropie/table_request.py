@@ -5,7 +5,6 @@ Limits, sign-off, outputs and how to run are those of `entropie.request`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -71,15 +70,14 @@ class TableRequest(Job):
     output: TableOutput = TableOutput()
     run: Run = Run()
 
-    SECTIONS: ClassVar[Mapping[str, Any]] = {
-        "table": Table,
-        "verdict": Limits,
-        "about": About,
-        "output": TableOutput,
-        "run": Run,
-    }
     DATA: ClassVar[str] = "table"
     FREE: ClassVar[frozenset[str]] = frozenset({"table", "max_set", "bins"}) | free_of(About, TableOutput, Run)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that it reads: the table, that of the population, the waiver."""
+        named = (self.table.table, self.table.population, self.verdict.waiver)
+        return [Path(path) for path in named if isinstance(path, str | Path)]
 
     def __post_init__(self) -> None:
         for name in OF_EVENTS:

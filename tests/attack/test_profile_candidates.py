@@ -131,7 +131,7 @@ def test_where_long_lists_are_left_out_the_best_are_those_of_everybody(timed: bo
     hours = 0.7 if timed else 0.0
     found = nearest_people(people, targets, *postings[:2], ceilings_of(people, *postings, hours), hours, kept)
     assert found[2] < np.diff(postings[0])[targets.items].sum()
-    lists, scores = best_people(people, targets, *postings, hours, kept)
+    lists, scores = best_people(people, targets, *postings, people.habits.T.copy(), hours, kept)
     sharing = found[0] != NOBODY
     assert np.array_equal(found[0][sharing], lists[sharing])
     assert found[1][sharing] == pytest.approx(scores[sharing], abs=1e-9)
@@ -234,7 +234,9 @@ def test_habits_find_candidates_among_any_number_of_people() -> None:
     assert many.summed is None
     assert many.alone is not None
     assert min(many.alone) > 0.0  # what few people have may not have been learned
-    assert search_among(10**6, 8, True, learned, 10**6).shares == (8, 0, 0)
+    assert not many.alike
+    all_of_a_million = search_among(10**6, 8, True, learned, 10**6)
+    assert (all_of_a_million.shares, all_of_a_million.alike) == ((6, 0, 2), True)
 
 
 def test_nobody_comes_into_question_where_nothing_is_shared() -> None:

@@ -14,14 +14,12 @@ from entropie.cli.options import (
     FOLDER,
     Command,
     given,
-    json_option,
     junit_option,
     markdown_option,
     option,
     options_of,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.request import Output, Run
 
@@ -38,9 +36,7 @@ _SCREEN = 25
 @junit_option
 @markdown_option
 @public_option
-@json_option
-@verbose_option
-@quiet_option
+@viewed()
 @options_of(Run, only=("threads", "memory"))
 def check(
     suite: Path,
@@ -48,9 +44,7 @@ def check(
     report: bool | None,
     junit: Path | None,
     markdown: Path | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
+    view: output.View,
     **options: Any,
 ) -> int:
     """Judge all that SUITE lists, a TOML file: several limits, several data sets.
@@ -74,13 +68,10 @@ def check(
 
     read = Suite.read(suite, given(options))
     written = Written(out, report is not False, junit, markdown)
-    say = (lambda sentence: None) if quiet else output.complain
-    with nullcontext() if quiet else output.stages() as progress:
+    say = (lambda sentence: None) if view.quiet else output.complain
+    with nullcontext() if view.quiet else output.stages() as progress:
         result, problem = checked(read, written, progress or (lambda stage, share: None), say, output.command())
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        output.show(check_text(result, out, verbose=verbose))
+    view.show(result.to_json, lambda: check_text(result, out, verbose=view.verbose))
     if problem is not None:
         raise problem
     return result.exit_code

@@ -7,6 +7,7 @@ obey, or a reader would see in another order, is spelled out.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -48,6 +49,22 @@ def show(text: str) -> None:
     except OSError as problem:
         _to_nowhere(sys.stdout)
         raise OutputFailed(f"Standard output could not be written: {problem.strerror or problem}.") from None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class View:
+    """How much is printed, and in which form."""
+
+    as_json: bool = False
+    verbose: bool = False
+    quiet: bool = False
+
+    def show(self, document: Callable[[], Any], text: Callable[[], str]) -> None:
+        """Print one of the two, or nothing."""
+        if self.as_json:
+            print_json(document())
+        elif not self.quiet:
+            show(text())
 
 
 def nobody_reads() -> bool:

@@ -14,7 +14,6 @@ from entropie.kernels.profile_records import (
     Numbers,
     Targets,
     company_among,
-    habit,
     item_hour,
 )
 
@@ -52,7 +51,10 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
     numbers = np.full(domain, -1, np.int32)  # of the items that any candidate has
     by_category = np.zeros((max(company.category_count, 1), 2))
     by_slot = np.zeros((max(company.category_count, 1), 256))
+    bins = np.empty(targets.habits.shape[1], np.int64)  # of habits that the target has
+    ends = np.empty(company.bounds.shape[0] - 1, np.int64)  # of each kind among them
     for row in range(rows):
+        _bins(targets, company, row, bins, ends)
         low = targets.offsets[row]
         length = targets.offsets[row + 1] - low
         for place in range(length):
@@ -68,7 +70,7 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
             person = candidates[row, rank]
             if person != NOBODY:
                 _shared(people, targets, where, row, person, held[rank], found[row, rank])
-                _habits(people, targets, company, row, person, found[row, rank])
+                _habits(people, targets, row, person, bins, ends, found[row, rank])
                 _new_items(people, targets, company, row, person, held[rank], found[row, rank])
                 if company.category_count > 0:
                     _categories(
@@ -107,9 +109,29 @@ def _shared(
 
 
 @inner
-def _habits(people: KnownPeople, targets: Targets, company: Company, row: int, person: int, found: Floats) -> None:
-    for kind in range(company.bounds.shape[0] - 1):
-        found[_HOUR + kind] = habit(people, targets, person, row, company.bounds[kind], company.bounds[kind + 1])
+def _bins(targets: Targets, company: Company, row: int, bins: Ints, ends: Ints) -> None:
+    """The bins in which a target has anything, kind by kind: few of all that there are."""
+    count = 0
+    for kind in range(ends.shape[0]):
+        for column in range(company.bounds[kind], company.bounds[kind + 1]):
+            if targets.habits[row, column] != 0.0:
+                bins[count] = column
+                count += 1
+        ends[kind] = count
+
+
+@inner
+def _habits(
+    people: KnownPeople, targets: Targets, row: int, person: int, bins: Ints, ends: Ints, found: Floats
+) -> None:
+    """Sum over bins of the target's weight times ln P_i/p, of each kind."""
+    at = 0
+    for kind in range(ends.shape[0]):
+        total = 0.0
+        while at < ends[kind]:
+            total += targets.habits[row, bins[at]] * people.habits[person, bins[at]]
+            at += 1
+        found[_HOUR + kind] = total
 
 
 @inner

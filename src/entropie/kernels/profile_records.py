@@ -77,6 +77,7 @@ class Company(NamedTuple):
     categories: Ints  # per item; empty without categories
     category_count: int
     bounds: Ints  # where the habits of hours, gaps, returns and days begin and end
+    shares: Floats  # of their bins over everybody
     visits: int  # at most so many traces of an item are looked at
     shrink: float
     mix: float
@@ -91,15 +92,6 @@ def item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> 
             if people.slots[known] == targets.slots[asked]:
                 total += targets.slot_weights[asked] * people.slot_evidence[known]
                 break
-    return total
-
-
-@inner
-def habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: int, end: int) -> float:
-    """Sum over bins of the target's weight times ln P_i/p."""
-    total = 0.0
-    for column in range(begin, end):
-        total += targets.habits[row, column] * people.habits[person, column]
     return total
 
 
