@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from entropie.attack.measured import Models
 from entropie.attack.points import RESOLUTIONS, PointIndex, drawn_points, queries_of
 from entropie.attack.profile import profile_attack
 from entropie.attack.profile.attack import KEPT_OF_MANY, everybody_of, learn
-from entropie.attack.profile.candidates import Candidates, best_candidates, index_of, scene_of, search_among
+from entropie.attack.profile.candidates import HABITS, Candidates, best_candidates, index_of, scene_of, search_among
 from entropie.attack.profile.evidence import weighed
 from entropie.data.filter import lowest, user_hashes
 from entropie.data.simulation import find_world, simulate_traces
@@ -104,9 +103,10 @@ def stages(part: int, targets: int) -> dict[str, Any]:
     lesson = learn(train)
     learning = lap()
     everybody = everybody_of(train, target, None, lesson.level, lesson.habits)
-    how = replace(search_among(train.users, KEPT_OF_MANY, lesson.repeats), alone=None)
+    weights = lesson.fusion.weights[-HABITS:]
+    how = search_among(train.users, KEPT_OF_MANY, lesson.repeats, weights, train.users)
     scene = scene_of(train, target, everybody, rows[:1])
-    index = index_of(scene.people, train.domain_size)
+    index = index_of(scene, how)
     profiles = lap()
     scene = scene.asking(target, rows, everybody)
     describing = lap()

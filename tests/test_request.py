@@ -235,7 +235,8 @@ FREE = {"events": "e.csv", "out": Path("elsewhere"), "threads": 2, "title": "T",
 CHANGING = [
     ("min_events", 20), ("matchers", ("visit",)), ("train_events", 1), ("target_events", 1), ("knowledge", "partial"),
     ("scope", ("points",)), ("points", (1,)), ("attempt_probability", 0.1), ("fail_on", "average"), ("limit", 0.9),
-    ("profile", "custodian-033"), ("accept_limited", True), ("not_released", True), ("one_id_per_person", True), ("judge_population", True),
+    ("profile", "custodian-033"), ("accept_limited", True), ("not_released", True), ("one_id_per_person", True),
+    ("judge_population", True), ("made_by_mechanism", True),
     ("waiver", "w.toml"), ("seed", 1), ("pinned", False), ("item", "region"), ("min_rating", 4.0),
     ("max_dirty_share", 0.9), ("population", 10**9), ("control", False),
 ]  # fmt: skip

@@ -116,7 +116,9 @@ TYPES = (
 @pytest.mark.parametrize(("kind", "values"), TYPES, ids=lambda value: str(value)[:20])
 def test_values_of_any_type_can_be_counted(kind: pa.DataType, values: list[object]) -> None:
     array = pa.array(values, kind)
-    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0], pa.int8()), pa.array([values[0], values[2]], kind))
+    dictionary = pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1, 0], pa.int8()), pa.array([values[0], values[2]], kind)
+    )
     for one in (array, dictionary):
         found = comparable(one)
         assert len(found) == 3

@@ -51,9 +51,11 @@ def test_never_a_pass_where_a_habit_shows_three_times_on_each_side(kind):
     assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
 
 
+@pytest.mark.parametrize("pairs", [candidates.HABIT_PAIRS, 0])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("own ")])
-def test_never_a_pass_where_habits_are_sought_by_themselves(kind, monkeypatch):
-    """As among more than 5,000 people, of whom fewer teach than there are."""
+def test_never_a_pass_where_habits_are_sought_by_themselves(kind, pairs, monkeypatch):
+    """As among more than 5,000 people, of whom fewer teach than there are; and as among a million, all attacked."""
+    monkeypatch.setattr(candidates, "HABIT_PAIRS", pairs)
     monkeypatch.setattr(candidates, "SUMMED_USERS", 100)
     monkeypatch.setattr(attack, "LEARNERS", 100)
     monkeypatch.setattr(attack, "DISTINCTIVE", 30)

@@ -14,14 +14,12 @@ from entropie.cli.options import (
     FOLDER,
     Command,
     given,
-    json_option,
     junit_option,
     markdown_option,
     option,
     options_of,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.request import Output, Run
 
@@ -39,9 +37,7 @@ EXIT_UNEXPECTED = 70
 @junit_option
 @markdown_option
 @public_option
-@json_option
-@verbose_option
-@quiet_option
+@viewed()
 @options_of(Run, only=("threads", "memory"))
 def check(
     suite: Path,
@@ -49,9 +45,7 @@ def check(
     report: bool | None,
     junit: Path | None,
     markdown: Path | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
+    view: output.View,
     **options: Any,
 ) -> int:
     """Judge all that SUITE lists, a TOML file: several limits, several data sets.
@@ -75,15 +69,12 @@ def check(
 
     read = Suite.read(suite, given(options))
     written = Written(out, report is not False, junit, markdown)
-    say = (lambda sentence: None) if quiet else output.complain
-    with nullcontext() if quiet else output.stages() as progress:
+    say = (lambda sentence: None) if view.quiet else output.complain
+    with nullcontext() if view.quiet else output.stages() as progress:
         tell = progress or (lambda stage, share: None)
         trace = output.trace if click.get_current_context().obj else (lambda problem: None)
         result, problem = checked(read, written, tell, say, output.command(), trace)
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        output.show(check_text(result, out, verbose=verbose))
+    view.show(result.to_json, lambda: check_text(result, out, verbose=view.verbose))
     if problem is not None:
         raise problem
     return result.exit_code

@@ -12,19 +12,16 @@ from entropie._version import __version__
 from entropie.atomic import FULL
 from entropie.cli import output, stopping
 from entropie.cli.apply import apply
-from entropie.cli.assess import assess, demo
-from entropie.cli.attributes import attributes
+from entropie.cli.assess import assess, attributes, demo
 from entropie.cli.calibrate import calibrate
 from entropie.cli.check import check
-from entropie.cli.collect import collect, doctor, serve
-from entropie.cli.compare import compare
+from entropie.cli.collect import collect, doctor, relay, serve
 from entropie.cli.estimate import estimate
+from entropie.cli.follow_up import compare, report
 from entropie.cli.generalise import generalise
 from entropie.cli.guarantee import guarantee
 from entropie.cli.obfuscate import obfuscate
 from entropie.cli.plan import plan
-from entropie.cli.relay import relay
-from entropie.cli.report import report
 from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate

@@ -6,6 +6,7 @@ Arrow's own conversions import pandas wherever it is installed, which costs half
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -85,3 +86,13 @@ def _bits(packed: pa.Buffer | None, array: pa.Array) -> NDArray[np.bool_]:
         return np.zeros(len(array), np.bool_)
     bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=array.offset + len(array), bitorder="little")
     return bits[array.offset :].view(np.bool_)
+
+
+def type_within(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a column, also where a dictionary holds them."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def decoded(column: Any) -> Any:
+    """The values of a column, also where a dictionary holds them."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -13,6 +13,8 @@ from entropie.kernels.attack_records import inner
 Numbers = NDArray[np.int32]
 """Small numbers of items, -1 where an item has none."""
 
+MARKS = 1 << 15
+
 NOBODY = -1
 """Stands where fewer people than wanted come into question."""
 
@@ -26,7 +28,7 @@ class KnownPeople(NamedTuple):
     offsets: Ints
     items: Codes
     evidence: Floats  # ln(1 + (c - d)/(Lambda p))
-    shares: Floats  # of the discounts
+    near: Floats  # share of the discounts over the reach of the item, shrunk
     weights: Floats  # damped
     slot_starts: Ints
     slots: NDArray[np.uint8]
@@ -77,6 +79,7 @@ class Company(NamedTuple):
     categories: Ints  # per item; empty without categories
     category_count: int
     bounds: Ints  # where the habits of hours, gaps, returns and days begin and end
+    shares: Floats  # of their bins over everybody
     visits: int  # at most so many traces of an item are looked at
     shrink: float
     mix: float
@@ -95,12 +98,9 @@ def item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> 
 
 
 @inner
-def habit(people: KnownPeople, targets: Targets, person: int, row: int, begin: int, end: int) -> float:
-    """Sum over bins of the target's weight times ln P_i/p."""
-    total = 0.0
-    for column in range(begin, end):
-        total += targets.habits[row, column] * people.habits[person, column]
-    return total
+def mark(item: int) -> int:
+    """Where it is noted that an item may be meant: other items have the same place."""
+    return np.int64(item) & (MARKS - 1)
 
 
 @inner
@@ -128,8 +128,13 @@ def add_company(company: Company, item: int, own: int, weight: float, together: 
 
 
 @inner
-def company_among(company: Company, item: int, own: int, numbers: Numbers, together: Floats) -> None:
-    """C(item, y) of the items y that have a number, by number; the others have -1."""
+def company_among(
+    company: Company, item: int, own: int, numbers: Numbers, marks: NDArray[np.bool_], together: Floats
+) -> None:
+    """C(item, y) of the items y that have a number, by number; the others have -1.
+
+    `marks` are set by `mark` for all that have one: they are few enough to stay at hand, and most items have none.
+    """
     together[:] = 0.0
     stride, each = looked_at(company, item, own)
     for post in range(company.starts[item], company.starts[item + 1], stride):
@@ -137,6 +142,8 @@ def company_among(company: Company, item: int, own: int, numbers: Numbers, toget
         part = company.weights[trace] * each
         if trace != own and part > 0.0:
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
-                number = numbers[company.items[place]]
-                if number >= 0:
-                    together[number] += part
+                item_there = company.items[place]
+                if marks[mark(item_there)]:
+                    number = numbers[item_there]
+                    if number >= 0:
+                        together[number] += part

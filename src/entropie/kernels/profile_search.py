@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
-from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets, add_company, habit, item_hour
+from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets, add_company, item_hour
 
 _SLACK = 1e-6  # sums are rounded, by far less than this
 _LONG = 4096  # a list that is worth the question whether it is needed at all
@@ -240,19 +240,29 @@ def _whole(people: KnownPeople, targets: Targets, row: int, person: int, hours: 
 
 @njit(nogil=True, cache=True)
 def best_people(
-    people: KnownPeople, targets: Targets, starts: Ints, owners: Codes, entries: Codes, hours: float, kept: int
+    people: KnownPeople,
+    targets: Targets,
+    starts: Ints,
+    owners: Codes,
+    entries: Codes,
+    habits: Floats,
+    hours: float,
+    kept: int,
 ) -> tuple[Ints, Floats]:
     """The k best people of each target by items, `hours` x hours given items, and habits, among everybody.
 
     starts, owners, entries   per item the people who have it, and their entries
+    habits                    those of the people, bin x person: a bin that a target has is added to all of them at once
     """
     rows = targets.offsets.shape[0] - 1
     count = people.penalty.shape[0]
     best = np.full((rows, kept), NOBODY, np.int64)
     scores = np.full((rows, kept), -np.inf)
     everybody = np.arange(count)
+    sums, habitual = np.empty(count), np.empty(count)
     for row in range(rows):
-        sums = np.zeros(count)
+        sums[:] = 0.0
+        habitual[:] = 0.0
         for place in range(targets.offsets[row], targets.offsets[row + 1]):
             item = targets.items[place]
             for post in range(starts[item], starts[item + 1]):
@@ -260,8 +270,13 @@ def best_people(
                 sums[person] += targets.weights[place] * people.evidence[entries[post]]
                 if hours > 0.0:
                     sums[person] += hours * item_hour(people, targets, entries[post], place)
+        for column in range(habits.shape[0]):
+            weight = targets.habits[row, column]
+            if weight != 0.0:
+                for person in range(count):
+                    habitual[person] += weight * habits[column, person]
         for person in range(count):
-            sums[person] += habit(people, targets, person, row, 0, targets.habits.shape[1])
+            sums[person] += habitual[person]
             sums[person] -= targets.sizes[row] * people.penalty[person]
         _keep_best(everybody, sums, best[row], scores[row])
     return best, scores
@@ -293,9 +308,8 @@ def likely_people(
                 out[owners[post]] = True
         for item in range(domain):
             if expected[item] > 0.0:
-                share = expected[item] / (company.reach[item] + company.shrink)
                 for post in range(starts[item], starts[item + 1]):
-                    sums[owners[post]] += people.shares[entries[post]] * share
+                    sums[owners[post]] += people.near[entries[post]] * expected[item]
                 expected[item] = 0.0
         found = 0
         standing = np.empty(count)
@@ -308,31 +322,6 @@ def likely_people(
             out[person] = False
         _keep_best(reached, standing[:found], best[row], scores[row])
     return best, scores
-
-
-@njit(nogil=True, cache=True)
-def keep_highest(scores: NDArray[np.float32], begin: int, best: Ints, highest: NDArray[np.float32]) -> None:
-    """Put people begin, begin + 1, ... among the k best of each row, of whom people with lower numbers are known.
-
-    Of equal ones the first stay. The lists are in no order.
-    """
-    kept = best.shape[1]
-    if kept == 0:
-        return
-    for row in range(scores.shape[0]):
-        last = int(np.argmin(highest[row]))
-        level = highest[row, last]
-        for place in range(scores.shape[1]):
-            if scores[row, place] > level:
-                best[row, last] = begin + place
-                highest[row, last] = scores[row, place]
-                last = 0
-                for rank in range(1, kept):
-                    lower = highest[row, rank] < highest[row, last]
-                    equal = highest[row, rank] == highest[row, last]
-                    if lower or (equal and best[row, rank] > best[row, last]):
-                        last = rank
-                level = highest[row, last]
 
 
 @njit(nogil=True, cache=True)

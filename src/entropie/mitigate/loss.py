@@ -103,9 +103,8 @@ def _links_lost(draft: Draft) -> float:
 def _label_of(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The label that stands for each item (the first of several), and how many items each label stands for."""
     label = np.full(draft.material.traces.domain_size, -1, np.int64)
-    items, example = np.unique(draft.material.traces.items, return_index=True)
-    label[items] = draft.labels[example]
-    return label, np.bincount(label[items], minlength=len(draft.names))
+    label[draft.material.traces.items[::-1]] = draft.labels[::-1]
+    return label, np.bincount(label[label >= 0], minlength=len(draft.names))
 
 
 def _estimated_items(draft: Draft) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -96,10 +96,7 @@ class AssessJob:
     @property
     def inputs(self) -> list[Path]:
         """Events, the attacker's files, parameters, the waiver."""
-        asked = self.request.attackers
-        tables = (self.request.source.events, asked.known, asked.truth, asked.parameters, asked.dictionary)
-        named = (*tables, self.request.verdict.waiver)
-        return [Path(path) for path in named if isinstance(path, str | Path)]
+        return self.request.inputs
 
     def check(self) -> float:
         """Limits, matchers, files and columns."""

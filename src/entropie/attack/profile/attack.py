@@ -159,12 +159,12 @@ def learn(
         rows = np.union1d(rows, distinctive(scene.people.habits, everybody))
         scene = scene.asking(later, rows, everybody)
     repeats = repeating(earlier.take(rows), later.take(rows)) >= REPEATING
-    lists = best_candidates(scene, search_among(able.users, LEARNED, repeats), threads).people
+    lists = best_candidates(scene, search_among(able.users, LEARNED, repeats, targets=rows.size), threads).people
     seen = evidence_for(scene, lists, threads)
     if contained:
         seen[:, :, ~_OF_SHARED_ITEMS] = 0.0
     settled = missing * lacking(scene, lists, seen)
-    fusion = learn_fusion(seen, lists, rows, settled)
+    fusion = learn_fusion(seen, lists, rows, settled, threads)
     found = Candidates(lists, fused(seen, fusion.weights, lists, settled))
     temperature = choose_temperature(found, able.users, rows)
     rounds = choose_rounds(found, able.users, rows, temperature)
@@ -201,7 +201,7 @@ def name_targets(
     everybody = everybody_of(train, target, item_categories, lesson.level, lesson.habits)
     how = search_among(train.users, kept, lesson.repeats, lesson.fusion.weights[-HABITS:], rows.size)
     scene = scene_of(train, target, everybody, rows[:AT_ONCE])
-    index = index_of(scene.people, train.domain_size)
+    index = index_of(scene, how)
     if many:
         some = rows[np.linspace(0, rows.size - 1, PROBED).astype(np.int64)]
         check_looks(looks(scene.asking(target, some, everybody), how, index), rows.size)

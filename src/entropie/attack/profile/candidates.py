@@ -15,13 +15,13 @@ from entropie.attack.profile.occasional import OCCASIONAL
 from entropie.attack.profile.people import known_people, targets_of
 from entropie.data.traces import Traces
 from entropie.kernels.features import feature_postings
+from entropie.kernels.profile_habits import alike_people, asked_bins, combinations, keep_highest, telling_bins
 from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets
 from entropie.kernels.profile_search import (
     Ceilings,
     best_people,
     ceilings_of,
     drop_twins,
-    keep_highest,
     likely_people,
     nearest_people,
 )
@@ -29,8 +29,13 @@ from entropie.kernels.profile_search import (
 SUMMED_USERS = 5000
 """Up to so many people items and habits are summed up for every pair; beyond, each of them finds its own candidates."""
 
-HABIT_PAIRS = 5 * 10**10
-"""Of more pairs of targets and people habits find no candidates, which would take hours: all of a million, say."""
+HABIT_PAIRS = 2**32
+"""Of more pairs of targets and people not all are compared by habits, but those who have some of their own alike."""
+
+OWN_HABITS, ASKED_HABITS, ALIKE = 4, 6, 32
+"""Of a person so many bins and of a target so many, those that tell most, are combined; and of the people of each
+combination so many are looked at, those whom their habits tell best.
+"""
 
 HOUR_WEIGHT, HABIT_WEIGHT, LEAST_WEIGHT = 0.7, 0.6, 0.1
 
@@ -59,12 +64,14 @@ class Search:
 
     summed   weights beside the items that are shared; None: too many people to sum up for every pair
     alone    weights by which habits find candidates of their own; None: they do not
+    alike    among those alone who have habits of their own in common with the target, instead of among everybody
     """
 
     kept: int  # so many of each target at most
     repeats: bool  # most people meet items again
     summed: tuple[float, ...] | None
     alone: tuple[float, ...] | None = None
+    alike: bool = False
 
     @property
     def shares(self) -> tuple[int, int, int]:
@@ -101,14 +108,29 @@ class SearchIndex(NamedTuple):
     entries: NDArray[np.uint32]
     ceilings: Ceilings
     habits: NDArray[np.int8]  # of everybody, in steps
+    alike: tuple[NDArray[np.int64], NDArray[np.uint32]] | None  # people by combinations of habits, if needed
 
 
-def index_of(people: KnownPeople, domain: int) -> SearchIndex:
+def index_of(scene: Scene, how: Search) -> SearchIndex:
     """Turn profiles over, to be searched."""
-    postings = feature_postings(people.offsets, people.items, domain, np.arange(people.penalty.size))
+    people = scene.people
+    postings = feature_postings(people.offsets, people.items, scene.company.popularity.size, np.arange(scene.users))
     ceilings = ceilings_of(people, *postings, HOUR_WEIGHT if people.slots.size else 0.0)
-    habits = np.clip(np.rint(people.habits * _STEPS), -127, 127).astype(np.int8)
-    return SearchIndex(*postings, ceilings, habits)
+    habits = np.empty(people.habits.shape, np.int8)
+    for begin in range(0, scene.users, _PEOPLE):
+        some = slice(begin, begin + _PEOPLE)
+        habits[some] = np.clip(np.rint(people.habits[some] * _STEPS), -127, 127)
+    alike = None
+    if how.alike and how.alone is not None:
+        told, sums = telling_bins(habits, _of_bins(how.alone, scene) * scene.company.shares, _STEPS, OWN_HABITS)
+        order = np.argsort(-np.rint(sums * 2.0**20), kind="stable")
+        alike = combinations(told, order, 1 << (4 * scene.users).bit_length())
+    return SearchIndex(*postings, ceilings, habits, alike)
+
+
+def _of_bins(weights: tuple[float, ...], scene: Scene) -> NDArray[np.float64]:
+    """Weights of kinds of habits, for each bin."""
+    return np.repeat(weights, np.diff(scene.company.bounds))
 
 
 def scene_of(train: Traces, target: Traces, everybody: Everybody, rows: NDArray[np.int64] | None = None) -> Scene:
@@ -130,10 +152,8 @@ def search_among(
     """
     seldom = HABITS - USUAL_HABITS
     if users > SUMMED_USERS or not repeats:
-        if targets * users > HABIT_PAIRS:
-            return Search(kept, repeats, None)
         alone = np.ones(HABITS) if weights is None else np.maximum(weights, LEAST_WEIGHT)
-        return Search(kept, repeats, None, tuple(alone.tolist()))
+        return Search(kept, repeats, None, tuple(alone.tolist()), targets * users > HABIT_PAIRS)
     usual = (HABIT_WEIGHT,) * USUAL_HABITS
     if weights is None:
         return Search(kept, repeats, (*usual, *[0.0] * seldom), (*[0.0] * USUAL_HABITS, *[1.0] * seldom))
@@ -149,24 +169,27 @@ def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIn
     who share none, and by habits.
     """
     people = scene.people
-    index = index_of(people, scene.company.popularity.size) if index is None else index
+    index = index_of(scene, how) if index is None else index
     postings, ceilings = (index.starts, index.owners, index.entries), index.ceilings
     hours = HOUR_WEIGHT if people.slots.size else 0.0
     sharers, likely, habitual = how.shares
-
-    bins = np.diff(scene.company.bounds)
-    summed, alone = (None if each is None else np.repeat(each, bins) for each in (how.summed, how.alone))
+    summed, alone = (None if each is None else _of_bins(each, scene) for each in (how.summed, how.alone))
+    columns = np.zeros((0, 0)) if summed is None else np.ascontiguousarray(people.habits.T)
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if summed is None:
             parts = [nearest_people(people, targets, *postings[:2], ceilings, hours, sharers)[:2]]
         else:
             weighed = targets._replace(habits=targets.habits * summed)
-            parts = [best_people(people, weighed, *postings, hours, sharers)]
+            parts = [best_people(people, weighed, *postings, columns, hours, sharers)]
         if likely:
             parts.append(likely_people(people, targets, scene.company, *postings, likely))
         if alone is not None and alone.any():
-            parts.append(habitual_people(index.habits, targets.habits * alone, habitual))
+            asked = targets.habits * alone
+            if index.alike is None:
+                parts.append(habitual_people(index.habits, asked, habitual))
+            else:
+                parts.append(own_habits(index, asked, scene.company, habitual))
         return joined(parts)
 
     blocks = pieces(search, scene.targets, scene.targets.own, threads)
@@ -203,16 +226,32 @@ def habitual_people(
     scores = np.full((asked.shape[0], kept), -np.inf)
     if not known.shape[1]:
         return best, scores
-    units = _MOST / np.maximum(np.abs(asked).sum(axis=1, keepdims=True), 1e-12)
-    wanted = np.rint(asked * units).astype(np.float32)
+    wanted, units = _whole_weights(asked)
     found = np.full(best.shape, -np.inf, np.float32)
     for begin in range(0, known.shape[0], _PEOPLE):
+        some = known[begin : begin + _PEOPLE].T.astype(np.float32)
         for low in range(0, wanted.shape[0], _ROWS):
             rows = slice(low, low + _ROWS)
-            product = wanted[rows] @ known[begin : begin + _PEOPLE].T.astype(np.float32)
-            keep_highest(product, begin, best[rows], found[rows])
+            keep_highest(wanted[rows].astype(np.float32) @ some, begin, best[rows], found[rows])
     order = np.lexsort((best, -found), axis=1)
     return np.take_along_axis(best, order, axis=1), np.take_along_axis(found, order, axis=1) / (units * _STEPS)
+
+
+def own_habits(
+    index: SearchIndex, asked: NDArray[np.float64], company: Company, kept: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The same among those who have habits that tell a target best in common with it, however many people there are."""
+    assert index.alike is not None
+    wanted, units = _whole_weights(asked)
+    told = asked_bins(asked, company.shares, company.bounds, ASKED_HABITS)
+    best, scores = alike_people(index.habits, wanted.astype(np.int64), told, *index.alike, ALIKE, kept)
+    return best, np.where(best == NOBODY, -np.inf, scores / (units * _STEPS))
+
+
+def _whole_weights(asked: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights of each target as whole numbers, and in which units."""
+    units = _MOST / np.maximum(np.abs(asked).sum(axis=1, keepdims=True), 1e-12)
+    return np.rint(asked * units), units
 
 
 def pieces(

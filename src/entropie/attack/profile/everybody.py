@@ -179,6 +179,7 @@ def company_of(known: Traces, asked: Traces, everybody: Everybody) -> Company:
         categories=np.zeros(0, np.int64) if categories is None else categories,
         category_count=everybody.categories.size,
         bounds=np.cumsum([0, *(shares.size for shares in everybody.habits)]).astype(np.int64),
+        shares=np.concatenate(everybody.habits),
         visits=VISITS,
         shrink=SHRINK,
         mix=MIX,

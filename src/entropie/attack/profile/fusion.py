@@ -7,16 +7,21 @@ every kind of evidence is a log-likelihood ratio that speaks for a person when i
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from entropie.kernels.logit import logit_sums
 
 RIDGE = 1e-4
 STEPS = 60
 
 LEAST_SPREAD = 0.01
 """Evidence that differs less between candidates is none: what is left of it would tell lengths, under a huge weight."""
+
+_AT_ONCE = 256  # lists that are summed up together
 
 _GRID = 2.0**20  # weights are rounded to 1/_GRID: the same on every machine
 _CLOSE = 1e-9
@@ -45,6 +50,7 @@ def learn_fusion(
     candidates: NDArray[np.int64],
     right: NDArray[np.int64],
     settled: NDArray[np.float64] | None = None,
+    threads: int = 1,
 ) -> Fusion:
     """Learn from lists whose right person is known; lists without that person teach nothing.
 
@@ -57,7 +63,9 @@ def learn_fusion(
         return Fusion(np.ones(evidence.shape[2]), 0)
     known = np.zeros(candidates.shape) if settled is None else settled
     lists, spread = _standardised(evidence[use], candidates[use] >= 0, hits[use].argmax(axis=1), known[use])
-    weights = _projected_newton(lists) / spread
+    weights = np.zeros(evidence.shape[2])
+    told = np.isfinite(spread)  # what hardly differs is left out, and its weight is 0
+    weights[told] = _projected_newton(lists, threads) / spread[told]
     return Fusion(np.rint(weights * _GRID) / _GRID, int(use.sum()))
 
 
@@ -67,56 +75,51 @@ def _standardised(
     right: NDArray[np.int64],
     settled: NDArray[np.float64],
 ) -> tuple[_Lists, NDArray[np.float64]]:
-    """Centre the evidence in each list and divide it by its spread; a kind that hardly differs becomes 0."""
+    """Centre the evidence in each list and divide it by its spread; kinds that hardly differ are left out."""
     mask = there[:, :, None]
     centred = (evidence - (evidence * mask).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)) * mask
     spread = np.sqrt((centred**2).sum(axis=(0, 1)) / there.sum())
     spread = np.where(spread >= LEAST_SPREAD, spread, np.inf)
-    return _Lists(centred / spread, there, right, settled), spread
+    told = np.isfinite(spread)
+    return _Lists(np.ascontiguousarray(centred[:, :, told] / spread[told]), there, right, settled), spread
 
 
-def _projected_newton(lists: _Lists) -> NDArray[np.float64]:
+def _projected_newton(lists: _Lists, threads: int) -> NDArray[np.float64]:
     """Minimise the loss over weights >= 0: Newton steps on the free weights, cut back until the loss falls."""
     weights = np.full(lists.evidence.shape[2], 0.1)
-    loss, chances = _loss(lists, weights)
-    for _ in range(STEPS):
-        slope, curvature = _derivatives(lists, weights, chances)
-        free = (weights > 0.0) | (slope < 0.0)
-        if np.abs(slope[free]).max(initial=0.0) < _CLOSE:
-            break
-        step = np.zeros(weights.size)
-        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
-        length = 1.0
-        while True:
-            trial = np.maximum(weights - length * step, 0.0)
-            trial_loss, trial_chances = _loss(lists, trial)
-            if trial_loss <= loss + 1e-4 * float(slope @ (trial - weights)) or length < 1e-6:
+    with ThreadPoolExecutor(threads) as pool:
+        loss, slope, curvature = _derivatives(lists, weights, pool)
+        for _ in range(STEPS):
+            free = (weights > 0.0) | (slope < 0.0)
+            if np.abs(slope[free]).max(initial=0.0) < _CLOSE:
                 break
-            length /= 2.0
-        moved = float(np.abs(trial - weights).max())
-        weights, loss, chances = trial, trial_loss, trial_chances
-        if moved < _CLOSE:
-            break
+            step = np.zeros(weights.size)
+            step[free] = np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
+            length = 1.0
+            while True:
+                trial = np.maximum(weights - length * step, 0.0)
+                found = _derivatives(lists, trial, pool)
+                if found[0] <= loss + 1e-4 * float(slope @ (trial - weights)) or length < 1e-6:
+                    break
+                length /= 2.0
+            moved = float(np.abs(trial - weights).max())
+            weights, (loss, slope, curvature) = trial, found
+            if moved < _CLOSE:
+                break
     return weights
 
 
-def _loss(lists: _Lists, weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """Mean negative log-likelihood with the ridge, and the chance of every candidate."""
-    scores = np.where(lists.there, lists.evidence @ weights + lists.settled, -np.inf)
-    scores -= scores.max(axis=1, keepdims=True)
-    chances = np.exp(scores)
-    totals = chances.sum(axis=1)
-    right = scores[np.arange(totals.size), lists.right]
-    loss = -float(np.mean(right - np.log(totals))) + RIDGE / 2.0 * float(weights @ weights)
-    return loss, chances / totals[:, None]
-
-
 def _derivatives(
-    lists: _Lists, weights: NDArray[np.float64], chances: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    count, _, kinds = lists.evidence.shape
-    expected = (chances[:, None, :] @ lists.evidence)[:, 0]
-    slope = (expected - lists.evidence[np.arange(count), lists.right]).mean(axis=0) + RIDGE * weights
-    flat = lists.evidence.reshape(-1, kinds)
-    second = (flat * chances.reshape(-1, 1)).T @ flat - expected.T @ expected
-    return slope, second / count + RIDGE * np.eye(kinds)
+    lists: _Lists, weights: NDArray[np.float64], pool: ThreadPoolExecutor
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Mean negative log-likelihood with the ridge, its slope and its curvature; summed in the order of the lists."""
+
+    def summed(begin: int) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        part = slice(begin, begin + _AT_ONCE)
+        each = lists.evidence[part], lists.there[part], lists.right[part], lists.settled[part]
+        return logit_sums(*each, weights)
+
+    count = lists.right.size
+    losses, slopes, curvatures = zip(*pool.map(summed, range(0, count, _AT_ONCE)), strict=True)
+    loss = sum(losses) / count + RIDGE / 2.0 * float(weights @ weights)
+    return loss, sum(slopes) / count + RIDGE * weights, sum(curvatures) / count + RIDGE * np.eye(weights.size)
