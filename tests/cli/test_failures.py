@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +24,7 @@ import pytest
 from entropie import atomic
 from entropie.atomic import claimed, replacing, write_together
 from entropie.cli import main as entry
+from entropie.data.columns import TableWriter
 from entropie.data.files import InputFile
 from entropie.data.parquet import damaged
 from entropie.errors import InvalidInput, OutputFailed
@@ -641,3 +643,17 @@ def test_limits_of_the_process_end_in_a_sentence_or_in_a_report_without_charts(e
     assert (bounded.returncode, bounded.stderr) == (0, "")
     assert "The report has no charts; what draws them needs a process without a limit" in bounded.stdout
     assert (events.parent / "bounded" / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_a_disk_that_is_full_at_the_last_bytes_of_a_table(tmp_path, monkeypatch, name):
+    """As at the foot of a Parquet file: the sentence names the file, and nothing is left."""
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.close", fail_with(OSError(errno.EFBIG, "File too large")))
+    monkeypatch.setattr("entropie.data.columns.pa_csv.CSVWriter", lambda *_: writer)
+    writer = SimpleNamespace(write_batch=lambda batch: None, close=fail_with(OSError(errno.ENOSPC, "No space left")))
+    with (
+        pytest.raises(OutputFailed, match=rf"Output .*{name} could not be written: "),
+        TableWriter(tmp_path / name) as it,
+    ):
+        it.write({"column": [1, 2]})
+    assert list(tmp_path.iterdir()) == []

@@ -235,12 +235,15 @@ class TableWriter:
         if self._writer is None:
             opener = _bare_parquet if self._parquet else pa_csv.CSVWriter
             self._writer = opener(str(self._hidden), batch.schema)
+            self._files.push(self._closed)  # before the file takes its name, or is given up
         self._writer.write_batch(batch)
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._writer is not None:
-            with contextlib.suppress(Exception) if kind else contextlib.nullcontext():
-                self._writer.close()
         self._files.__exit__(kind, problem, trace)
+
+    def _closed(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what is left, such as the foot of a Parquet file."""
+        with contextlib.suppress(Exception) if kind else contextlib.nullcontext():
+            self._writer.close()
