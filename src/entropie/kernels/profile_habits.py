@@ -87,7 +87,7 @@ def _bucket(told: Bins, chosen: int, buckets: int) -> int:
         return -1
     key = (key + np.uint64(count)) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64((key ^ (key >> np.uint64(32))) & np.uint64(buckets - 1))
+    return int(np.int64((key ^ (key >> np.uint64(32))) & np.uint64(buckets - 1)))
 
 
 @njit(nogil=True, cache=True)
@@ -137,7 +137,7 @@ def alike_people(
                         total = np.int64(0)
                         for place in range(count):
                             total += asked[row, columns[place]] * known[person, columns[place]]
-                        _rank(best[row], scores[row], person, total)
+                        _rank(best[row], scores[row], int(person), int(total))
     return best, scores
 
 
