@@ -1,10 +1,15 @@
 """How well a part of a city's people tells the share re-identified among all of them: a table per matcher.
 
-    scripts/bench projection [--samples 200]      New York, Sao Paulo (../shared/data beside the project)
+    scripts/bench projection [--samples 200] [--only cities|scores|made]
 
-From each of 1/32, 1/16, 1/8 and 1/4 of the people, drawn at random and attacked anew among themselves (halves, people
-with 10 events), the share among all is projected; the truth is the attack on all. Compared: this package, pydataless
-(its Pitman-Yor curve, fitted to the exact mean share at 12 smaller sizes), and the share of the part taken for all.
+From each of 1/32, 1/16, 1/8 and 1/4 of the people, drawn at random and attacked anew among themselves, the share among
+all is projected; the truth is the attack on all. Compared: this package, pydataless (its Pitman-Yor curve, fitted to
+the exact mean share at 12 smaller sizes), and the share of the part taken for all; all three on the samples from which
+this package projects at all.
+
+cities   check-ins of New York and Sao Paulo, halves, people with 10 events (../shared/data beside the project)
+scores   face and finger matchers of NIST BSSR1 (the same folder)
+made     people who are points among so many numbers, found by the nearest; normal scores a shift apart
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +31,8 @@ from profile_attack import DATA, city
 
 from entropie.data.split import split_traces
 from entropie.data.traces import Traces
-from entropie.measures.projection import Ranks, log_gamma, project
+from entropie.measures.projection import FEWEST, Ranks, project
+from entropie.measures.share_curve import exact_shares
 
 PARTS = (32, 16, 8, 4)
 CITIES = (("New York", "foursquare_nyc.parquet"), ("Sao Paulo", "foursquare_saopaulo.parquet"))
@@ -62,6 +69,19 @@ class City:
 
 
 @dataclass
+class Scores:
+    """How alike everybody is to everybody; each row is attacked."""
+
+    name: str
+    scores: Floats
+
+    def ranks(self, who: NDArray[np.int64], matcher: str) -> Ranks:
+        scores = self.scores[np.ix_(who, who)]
+        own = np.diag(scores)[:, None]
+        return Ranks.of((scores > own).sum(axis=1), (scores >= own).sum(axis=1) - 1, who.size)
+
+
+@dataclass
 class Errors:
     """Per way of projecting, what it said in each sample."""
 
@@ -79,17 +99,10 @@ def counts(traces: Traces) -> Floats:
     return table
 
 
-def curve(ranks: Ranks, people: int) -> dict[str, list[float]]:
-    """The exact mean share re-identified among fewer people: a rank of 0 stays 0, r others must all be left out."""
-    sizes = np.unique(np.geomspace(2, people, 12).round().astype(int))
-    before, others = ranks.before, ranks.strangers
-    shares = []
-    for size in sizes.tolist():
-        left = others - before - (size - 1)
-        ways = log_gamma(others - before + 1) - log_gamma(np.maximum(left, 0) + 1)
-        ways -= log_gamma(others + 1) - log_gamma(others - size + 2)
-        shares.append(float((ranks.weights * np.where(left >= 0, np.exp(ways), 0.0)).sum() / ranks.people))
-    return {"sizes": sizes.tolist(), "shares": shares}
+def curve(ranks: Ranks) -> dict[str, list[float]]:
+    """The exact mean share re-identified among fewer people."""
+    sizes, shares = exact_shares(ranks.before, ranks.weights[None, :], ranks.strangers)
+    return {"sizes": sizes.tolist(), "shares": shares[0].clip(0.0, 1.0).tolist()}
 
 
 def rival(curves: list[dict[str, list[float]]], population: int) -> Floats:
@@ -99,18 +112,18 @@ def rival(curves: list[dict[str, list[float]]], population: int) -> Floats:
     return np.array(json.loads(run.stdout))
 
 
-def tried(place: City, matcher: str, part: int, samples: int, truth: float) -> Errors:
-    people, found = place.known.shape[0], Errors()
+def tried(place: City | Scores, people: int, matcher: str, part: int, samples: int, truth: float) -> Errors:
+    found = Errors()
     rng = np.random.default_rng([part, people])
     for _ in range(samples):
         who = rng.choice(people, people // part, replace=False)
         ranks = place.ranks(who, matcher)
         made = project(ranks, people, rng, replicates=200)
-        found.curves.append(curve(ranks, who.size))
-        found.none.append(ranks.found)
         if made.reidentified is None:
             found.refused += 1
             continue
+        found.curves.append(curve(ranks))
+        found.none.append(ranks.found)
         found.ours.append(made.reidentified.value)
         found.held.append(made.reidentified.low <= truth <= made.reidentified.high)
     return found
@@ -121,28 +134,61 @@ def off(shares: object, truth: float) -> str:
     return f"{values.mean():.3f}, {np.sqrt(np.mean((values - truth) ** 2)):.3f}"
 
 
+def cities() -> Iterator[tuple[City, int, tuple[str, ...]]]:
+    for name, file in CITIES:
+        split = split_traces(city(name, file, dated=False).traces)
+        yield City(name, counts(split.train), counts(split.target)), split.train.users, ("visit", "bayes")
+
+
+def scores() -> Iterator[tuple[Scores, int, tuple[str, ...]]]:
+    for name in ("face_G", "finger_left"):
+        table = np.genfromtxt(DATA / f"bssr1_{name}.csv", delimiter=",", skip_header=1)[:, 1:]
+        yield Scores(f"BSSR1 {name.replace('_', ' ')}", table), len(table), ("scores",)
+
+
+def made() -> Iterator[tuple[Scores, int, tuple[str, ...]]]:
+    people, rng = 1600, np.random.default_rng(1)
+    for numbers, noise in ((3, 0.15), (12, 0.7)):
+        points = rng.normal(size=(people, numbers))
+        seen = points + noise * rng.lognormal(0.0, 0.5, (people, 1)) * rng.normal(size=points.shape)
+        apart = ((seen[:, None, :] - points[None]) ** 2).sum(axis=2)
+        yield Scores(f"{numbers} numbers", -apart), people, ("nearest",)
+    table = rng.normal(size=(people, people))
+    table[np.diag_indices(people)] = rng.normal(3.0, 1.0, people)
+    yield Scores("normal scores", table), people, ("scores",)
+
+
+SOURCES: dict[str, Callable[[], Iterator[tuple[City | Scores, int, tuple[str, ...]]]]] = {
+    "cities": cities,
+    "scores": scores,
+    "made": made,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--only", choices=tuple(SOURCES))
     asked = parser.parse_args()
-    if not DATA.exists():
-        sys.exit("The check-ins are not beside the project.")
+    if not DATA.exists() and asked.only != "made":
+        sys.exit("The data are not beside the project.")
     begun = time.process_time()
     print("Mean and root mean square error of the share projected, from so many samples of so many people\n")
-    print("| city | matcher | among all | people | projected | pydataless | share of the part | held | refused |")
+    print("| data | matcher | among all | people | projected | pydataless | share of the part | held | refused |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, file in CITIES:
-        split = split_traces(city(name, file, dated=False).traces)
-        place = City(name, counts(split.train), counts(split.target))
-        people = place.known.shape[0]
-        for matcher in ("visit", "bayes"):
-            truth = place.ranks(np.arange(people), matcher).found
-            for part in PARTS:
-                found = tried(place, matcher, part, asked.samples, truth)
-                theirs = rival(found.curves, people)
-                ways = " | ".join(off(one, truth) for one in (found.ours, theirs, found.none))
-                held = f"{np.mean(found.held):.1%} | {found.refused / asked.samples:.1%}"
-                print(f"| {name} | {matcher} | {truth:.3f} | {people // part} | {ways} | {held} |", flush=True)
+    for source in (asked.only,) if asked.only else SOURCES:
+        for place, people, matchers in SOURCES[source]():
+            for matcher in matchers:
+                truth = place.ranks(np.arange(people), matcher).found
+                for part in PARTS:
+                    if people // part < FEWEST + 1:
+                        continue
+                    found = tried(place, people, matcher, part, asked.samples, truth)
+                    theirs = rival(found.curves, people)
+                    ways = " | ".join(off(one, truth) for one in (found.ours, theirs, found.none))
+                    held = f"{np.mean(found.held):.1%} | {found.refused / asked.samples:.1%}"
+                    whom = f"{place.name} | {matcher} | {truth:.3f} | {people // part}"
+                    print(f"| {whom} | {ways} | {held} |", flush=True)
     print(f"\n{asked.samples} samples each; {time.process_time() - begun:.0f} s of processors")
 
 

@@ -75,7 +75,7 @@ def main() -> None:
                 sizes = np.bincount(everybody[who])
                 sizes = sizes[sizes > 0]
                 own = np.repeat(sizes, sizes) - 1
-                curves.append(curve(Ranks.of(own, own, people), people))
+                curves.append(curve(Ranks.of(own, own, people)))
                 found.append(estimate(sizes, size.size, rng))
                 truths.append((float(np.mean(size[who] == 1)), float(np.mean(1.0 / size[who]))))
             print(row(f"{name} | {people:,} | {size.size:,}", found, curves, np.array(truths)), flush=True)

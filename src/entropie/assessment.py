@@ -128,6 +128,7 @@ def assess(
     attempt_probability: float | None = None,
     not_released: bool = False,
     one_id_per_person: bool = False,
+    made_by_mechanism: bool = False,
     accept_limited: bool = False,
     review_date: datetime.date | str | None = None,
     protect: float | None = None,

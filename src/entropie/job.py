@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_type_hints
 
 from entropie.errors import InvalidInput, InvalidParameter, option, without_password
 from entropie.kinds import converted, option_of
@@ -31,13 +31,18 @@ def free_of(*sections: Any) -> frozenset[str]:
 class Job:
     """Sections of options.
 
-    SECTIONS   what each table of a file holds; DATA: the option that names what is read, in the first of them
+    SECTIONS   what each table of a file holds, by the fields of the job
+    DATA       the option that names what is read, in the first of them
     FREE       options that change no number judged
     """
 
-    SECTIONS: ClassVar[Mapping[str, Any]]
+    SECTIONS: ClassVar[Mapping[str, type]]
     DATA: ClassVar[str]
     FREE: ClassVar[frozenset[str]]
+
+    def __init_subclass__(cls) -> None:
+        hints = get_type_hints(cls).items()
+        cls.SECTIONS = {name: kind for name, kind in hints if isinstance(kind, type) and dataclasses.is_dataclass(kind)}
 
     @classmethod
     def of(cls, data: object, options: Mapping[str, Any]) -> Self:

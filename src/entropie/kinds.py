@@ -43,10 +43,11 @@ def option_of(declared: dataclasses.Field[Any]) -> Option | None:
 
 def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) -> Any:
     """A value of an option as its field holds it, read from text where it is text; says what it should be."""
+    read, rule = _KINDS[kind]
     try:
-        return _CONVERTERS[kind](value)
+        return read(value)
     except (ValueError, TypeError, OverflowError):
-        rule = f"one of {', '.join(choices)}" if choices else _RULES[kind]
+        rule = f"one of {', '.join(choices)}" if choices else rule
         raise InvalidParameter.of(name, rule, value) from None
 
 
@@ -92,7 +93,7 @@ def _date(value: Any) -> datetime.date:
 
 
 def _errors(value: Any) -> PointErrors:
-    return value if isinstance(value, PointErrors) else PointErrors.read(value)
+    return value if isinstance(value, PointErrors) else PointErrors.read(value if isinstance(value, str) else "")
 
 
 def _columns(value: Any) -> str:
@@ -107,45 +108,31 @@ def _population(value: Any) -> Any:
     return value if hasattr(value, "__arrow_c_stream__") else value if isinstance(value, int) else _text(str(value))
 
 
+def _table(value: Any) -> Any:
+    return value if hasattr(value, "__arrow_c_stream__") else Path(value)
+
+
 def _several(one: Any) -> Any:
     return lambda values: tuple(map(one, (values,) if isinstance(values, str | int) else values))
 
 
-_CONVERTERS: dict[Kind, Any] = {
-    "text": _text,
-    "columns": _columns,
-    "names": _names,
-    "population": _population,
-    "texts": _several(_text),
-    "choice": lambda value: _text(value).lower(),
-    "count": _count,
-    "counts": _several(_count),
-    "some": _some,
-    "number": _number,
-    "share": _share,
-    "bytes": _bytes,
-    "flag": _flag,
-    "path": Path,
-    "date": _date,
-    "errors": _errors,
-    "table": lambda value: value if hasattr(value, "__arrow_c_stream__") else Path(value),
+_KINDS: dict[Kind, tuple[Any, str]] = {
+    "text": (_text, "a text that is not empty"),
+    "columns": (_columns, "a column, or several with commas between"),
+    "names": (_names, "columns, with commas between"),
+    "population": (_population, "a table, or a number of people"),
+    "texts": (_several(_text), "a list of texts"),
+    "choice": (lambda value: _text(value).lower(), "a name"),
+    "count": (_count, "a whole number, such as 1000, 1e6 or 1.4M"),
+    "counts": (_several(_count), "a list of whole numbers"),
+    "some": (_some, "a whole number, such as 1000 or 20K, or all"),
+    "number": (_number, "a number"),
+    "share": (_share, "a share, such as 0.1 or 10%"),
+    "bytes": (_bytes, "a size, such as 512MB or 4GB"),
+    "flag": (_flag, "true or false"),
+    "path": (Path, "a path"),
+    "date": (_date, "a date, such as 2027-01-31"),
+    "errors": (_errors, "how wrong points may be, such as time=30min,items=10%"),
+    "table": (_table, "a path or an object with __arrow_c_stream__"),
 }
-_RULES: dict[Kind, str] = {
-    "text": "a text that is not empty",
-    "columns": "a column, or several with commas between",
-    "names": "columns, with commas between",
-    "population": "a table, or a number of people",
-    "texts": "a list of texts",
-    "choice": "a name",
-    "count": "a whole number, such as 1000, 1e6 or 1.4M",
-    "counts": "a list of whole numbers",
-    "some": "a whole number, such as 1000 or 20K, or all",
-    "number": "a number",
-    "share": "a share, such as 0.1 or 10%",
-    "bytes": "a size, such as 512MB or 4GB",
-    "flag": "true or false",
-    "path": "a path",
-    "date": "a date, such as 2027-01-31",
-    "errors": "how wrong points may be, such as time=30min,items=10%",
-    "table": "a path or an object with __arrow_c_stream__",
-}
+"""How each is read, and what it should be."""

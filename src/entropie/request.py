@@ -8,7 +8,6 @@ and nowhere else: its name, its kind, its default and the line that explains it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -210,9 +209,10 @@ class Limits:
     context: str | None = declare(None, "Declare how the data are released.", metavar="TEXT")
     attempt_probability: float | None = declare(None, "Declare how likely an attempt is.", "share", "P")
     not_released: bool = declare(
-        False, "Declare that people not assessed stay private.", "flag", spelled="excluded-not-released"
+        False, "Declare that who and what was left out stays private.", "flag", spelled="excluded-not-released"
     )
     one_id_per_person: bool = declare(False, "Declare that no person has several ids.", "flag")
+    made_by_mechanism: bool = declare(False, "Declare that reports are of their mechanism.", "flag")
     accept_limited: bool = declare(False, "Let a limited PASS exit with 0.", "flag")
     pinned: bool = False
     review_date: datetime.date | None = declare(None, "When to review. [in a year]", "date", "DATE")
@@ -292,20 +292,14 @@ class Request(Job):
     output: Output = Output()
     run: Run = Run()
 
-    SECTIONS: ClassVar[Mapping[str, Any]] = {
-        "source": Source,
-        "people": People,
-        "split": SplitRule,
-        "attackers": Attackers,
-        "verdict": Limits,
-        "about": About,
-        "output": Output,
-        "run": Run,
-    }
     DATA: ClassVar[str] = "events"
     FREE: ClassVar[frozenset[str]] = frozenset({"events", "name", "window", "converge", "protect"}) | free_of(
         About, Output, Run
     )
 
-
-SECTIONS = Request.SECTIONS
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that it reads: events, the attacker's files, parameters, the waiver."""
+        asked = self.attackers
+        tables = (self.source.events, asked.known, asked.truth, asked.parameters, asked.dictionary)
+        return [Path(path) for path in (*tables, self.verdict.waiver) if isinstance(path, str | Path)]

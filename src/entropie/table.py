@@ -21,11 +21,11 @@ from entropie.errors import EntropieError, InvalidInput, interruptible, option
 from entropie.findings import provenance_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.measures.record_risk import AT_RISK
-from entropie.mitigate.attribute_measures import Link, link_of, widths_of
+from entropie.mitigate.attribute_measures import Link, Measures, Wanted, link_of, widths_of
 from entropie.mitigate.attribute_population import population_of
 from entropie.mitigate.attribute_risk import FILE, AttributeRisk
-from entropie.mitigate.attribute_table import BinRule, rule_of
-from entropie.mitigate.attributes import attributes as measured
+from entropie.mitigate.attribute_table import BinRule, read_attributes, rule_of
+from entropie.mitigate.attributes import assess_table
 from entropie.progress import Progress, silent
 from entropie.table_request import TableRequest
 
@@ -122,21 +122,14 @@ def assessed(request: TableRequest) -> TableAssessment:
     begun = clock.perf_counter()
     gate, rules = checked(request)
     asked, how = request.table, request.run
-    found = measured(
-        asked.table,
-        columns=asked.columns,
-        id_column=asked.id_column,
-        max_set=asked.max_set,
-        bins=rules,
-        sensitive=asked.sensitive,
-        within=widths_of(asked.within),
-        population=asked.population,
-        link=tuple(map(link_of, asked.link)),
-        at_risk=asked.at_risk,
-        seed=how.seed,
-        memory=how.memory,
-        progress=how.progress,
+    links = tuple(map(link_of, asked.link))
+    wanted = Wanted(asked.sensitive, widths_of(asked.within), asked.population, links, asked.at_risk, how.seed)
+    others = wanted.others(asked.columns, asked.id_column)
+    how.progress("reading", 0.0)
+    read = read_attributes(
+        asked.table, asked.columns, others=others, id_column=asked.id_column, bins=rules, memory=how.memory
     )
+    found = assess_table(read, asked.max_set, Measures.of(read, wanted, how.memory, how.progress), how.progress)
     document = found.to_json() | {"about": request.about.to_json(), "provenance": provenance_of(how, begun)}
     return converted(gate.applied(document), TableAssessment, "The result", "run it again")
 

@@ -5,7 +5,6 @@ Limits, sign-off, outputs and how to run are those of `entropie.request`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from entropie.kinds import declare
 from entropie.request import About, Limits, Output, Run
 from entropie.theory import checks
 
-_OF_EVENTS = ("judge_population", "not_released", "protect")
+OF_EVENTS = ("judge_population", "not_released", "made_by_mechanism", "protect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +70,17 @@ class TableRequest(Job):
     output: TableOutput = TableOutput()
     run: Run = Run()
 
-    SECTIONS: ClassVar[Mapping[str, Any]] = {
-        "table": Table,
-        "verdict": Limits,
-        "about": About,
-        "output": TableOutput,
-        "run": Run,
-    }
     DATA: ClassVar[str] = "table"
     FREE: ClassVar[frozenset[str]] = frozenset({"table", "max_set", "bins"}) | free_of(About, TableOutput, Run)
 
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that it reads: the table, that of the population, the waiver."""
+        named = (self.table.table, self.table.population, self.verdict.waiver)
+        return [Path(path) for path in named if isinstance(path, str | Path)]
+
     def __post_init__(self) -> None:
-        for name in _OF_EVENTS:
+        for name in OF_EVENTS:
             if getattr(self.verdict, name) not in (None, False):
                 raise InvalidParameter(f"{option(name)} is for events, not for a table with one row per person.")
         if self.run.engine == "spark":

@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from entropie.cli.attributes import attributes
+from entropie.cli.assess import attributes
 from entropie.cli.main import cli
 from entropie.schemas import schema
 

@@ -101,8 +101,11 @@ def test_noise_is_not_failed_for_what_nobody_knows(entropie: Any, tmp_path: Path
     limit = ("--limit", "50%", "--limit-name", "ours", "--fail-on", "average")
     ran = entropie(*attack, *limit, "--json")
     verdict = json.loads(ran.out)["verdict"]
-    assert (ran.code, verdict["decision"]) == (3, "PASS (limited)")
-    assert verdict["limits"][0].startswith("The data are taken to be reports of the mechanism")
+    assert (ran.code, verdict["decision"]) == (3, "INCONCLUSIVE")
+    assert "--made-by-mechanism" in verdict["unsettled"][0]
+    verdict = json.loads(entropie(*attack, *limit, "--made-by-mechanism", "--json").out)["verdict"]
+    assert verdict["decision"] == "PASS (limited)"
+    assert verdict["rests_on"][0].startswith("Declared, not checked: the data are reports of the mechanism")
     assert entropie(*attack, *limit, "--scope", "points", "--json").code == 1
 
 

@@ -9,6 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import jsonschema
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ import pytest
 from entropie.cli.summary import windows_text
 from entropie.cli.sweep import sweep as sweep_command
 from entropie.data.events import read_events
-from entropie.mitigate.mitigation import KINDS, Mitigation
+from entropie.mitigate.kinds import KINDS
+from entropie.mitigate.mitigation import Mitigation
 from entropie.mitigate.windows import windows
 from entropie.release.sweep import sweep
 from entropie.request import People, Run, Source
@@ -95,7 +97,11 @@ def test_the_document_shows_what_the_command_prints(entropie, tmp_path):
 
 
 def test_every_kind_has_an_option():
-    options = [p.opts[0] for p in sweep_command.params if getattr(p, "group", "") == "Mitigation"]
+    options = [
+        p.opts[0]
+        for p in sweep_command.get_params(click.Context(sweep_command))
+        if getattr(p, "group", "") == "Mitigation"
+    ]
     own = ["--only", "--cost"]
     assert options == [*(f"--{kind.replace('_', '-')}" for kind in KINDS), *own]
 

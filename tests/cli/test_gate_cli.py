@@ -141,7 +141,7 @@ def test_declarations(entropie, loyal):
     assert found["declared"] == {
         "attacker": "a rival", "population": 5000, "context": "a data room", "attempt_probability": 0.01,
         "excluded_not_released": False, "one_id_per_person": False,
-        "judge_population": False,
+        "judge_population": False, "made_by_mechanism": False,
     }  # fmt: skip
     assert found["verdict"]["judged_risk"]["high"] == found["verdict"]["measured_risk"]["high"] * 0.01
     lead = "An attempt probability of 1\N{NO-BREAK SPACE}% was declared, not measured: "

@@ -16,7 +16,7 @@ from entropie.collector import sqlite_store
 from entropie.collector.examine import examined
 from entropie.collector.mark import mark_of
 from entropie.collector.sqlite_store import SqliteStore
-from entropie.collector.store import Added, Batch, Hour, StoreBusy, Totals, hashed, open_store, this_hour
+from entropie.collector.store import Added, Batch, Hour, StoreBusy, hashed, open_store, this_hour
 from entropie.errors import InvalidInput
 
 DRINKS, PLACES = made.drinks(), made.places()
@@ -69,7 +69,7 @@ def test_reports_are_counted_once(store):
     hour = this_hour()
     answers = store.add([batch((1, 4), (2, 4), (1, 3), invalid=2), batch((2, 0), (-(2**63), 0), (2**63 - 1, 4))])
     assert answers == [Added(2, 1, 2), Added(2, 1, 0)]
-    assert store.totals(DRINKS.id) == Totals(4, 2, 2)
+    assert store.totals(DRINKS.id) == Added(4, 2, 2)
     cells = store.counts(DRINKS.id)
     assert (cells.cells.tolist(), cells.counts.tolist()) == ([0, 4], [1, 3])
     assert store.hourly(DRINKS.id) in ([Hour(hour, 4, 2, 2)], [Hour(hour + 1, 4, 2, 2)])

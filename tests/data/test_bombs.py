@@ -21,8 +21,8 @@ from entropie.data.matrices import read_matrix
 from entropie.data.parquet import batch_rows
 from entropie.data.reports import load_counts
 from entropie.errors import InputTooLarge, InvalidInput
-from entropie.mitigate.attributes import attributes
 from entropie.request import Run, Source
+from entropie.table import attributes
 
 ROWS = 60_000
 LINES = b"user,item,time,note\n" + b"".join(b"u%d,i,%d,n%d\n" % (n, n, n) for n in range(ROWS))

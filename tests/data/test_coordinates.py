@@ -20,6 +20,7 @@ from entropie.data.coordinates import Cells, degrees_of, points_of, read_points
 from entropie.data.events import Events, open_events, read_events
 from entropie.data.grid import MapGrid
 from entropie.data.rejects import Rejects
+from entropie.data.roles import ColumnChoice
 from entropie.data.rules import COORDINATE_FAULTS
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.stays import find_stays
@@ -81,7 +82,7 @@ def test_every_format_gives_the_same_events(tmp_path: Path) -> None:
     for name in ("offsets", "items", "times"):
         assert np.array_equal(getattr(whole.traces, name), getattr(parts.traces, name))
     assert whole.item_ids.equals(parts.item_ids)
-    assert "item = `lat,lon as h3:8` (given)" in whole.report.describe_columns()
+    assert ColumnChoice("item", "lat,lon as h3:8", "given") in whole.report.columns
 
 
 FAULTY = {

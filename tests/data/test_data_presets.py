@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropie.data.events import Events, read_events
+from entropie.data.events import Events, open_source, read_events
 from entropie.data.grid import MapGrid
 from entropie.data.presets import PRESETS, find_preset
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.request import Request
+from entropie.request import Request, Source
 
 VENUE = "4f5e3a72e4b053fd6a4313f6"
 OTHER = "3fd66200f964a52000e71ee3"
@@ -131,7 +131,7 @@ def test_presets_are_suggested(tmp_path: Path, key: str) -> None:
     path.write_bytes(content)
     hint = f"try --preset {preset}."
     if b"userId" in content:
-        assert hint in read(path).report.describe_columns()
+        assert hint in open_source(Source(path)).hint()
     else:
         with pytest.raises(InvalidInput, match=hint):
             read(path)

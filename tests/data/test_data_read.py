@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from entropie.data.events import Events, read_events
 from entropie.data.filter import keep_active_users
+from entropie.data.roles import ColumnChoice
 from entropie.errors import InvalidInput
 from entropie.request import Request
 
@@ -286,9 +287,10 @@ def test_columns_are_guessed_given_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_bytes(b"rating,Movie ID,timestamp,userId\n5,10,1600000000,1\n3,11,1600000001,1\n")
     events = read(path)
-    assert events.report.describe_columns() == (
-        "Columns: user = `userId` (guessed), item = `Movie ID` (guessed), time = `timestamp` (guessed); "
-        "change with --user, --item, --time."
+    assert events.report.columns == (
+        ColumnChoice("user", "userId", "guessed"),
+        ColumnChoice("item", "Movie ID", "guessed"),
+        ColumnChoice("time", "timestamp", "guessed"),
     )
     other = read(path, user="Movie ID", item="rating")
     assert [(c.role, c.column, c.how) for c in other.report.columns] == [
@@ -298,10 +300,11 @@ def test_columns_are_guessed_given_or_absent(tmp_path: Path) -> None:
     ]
     assert spelled(read(path, min_rating=4)) == {1: [(10, 1_600_000_000)]}
     path.write_bytes(b"user,item\n1,a\n")
-    assert read(path).report.describe_columns() == (
-        "Columns: user = `user` (guessed), item = `item` (guessed), no time (row order); "
-        "change with --user, --item, --time."
-    )
+    assert [(c.column, c.how) for c in read(path).report.columns] == [
+        ("user", "guessed"),
+        ("item", "guessed"),
+        (None, "absent"),
+    ]
 
 
 def test_columns_by_number(tmp_path: Path) -> None:

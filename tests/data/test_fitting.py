@@ -62,6 +62,28 @@ def test_reports_with_more_truth_than_the_document_says_do_not(told: float) -> N
     assert "cannot be what the parameters say" in doubts(sent(said, made, truth))[0]
 
 
+def walks(kind: str) -> np.ndarray:
+    """Plain data in which every item is as common as in noise, and two events in a row agree as often."""
+    rng = np.random.default_rng(4)
+    first = rng.integers(0, ITEMS, (PEOPLE, 1))
+    if kind == "one way":  # to the next item of a ring, and seldom back to the same
+        return (first + np.arange(EVENTS) // 2 * 7 + np.arange(EVENTS) % 2 * (3 * first)) % ITEMS
+    if kind == "in company":
+        return np.repeat(rng.integers(0, ITEMS, (PEOPLE // 2, EVENTS)), 2, axis=0)
+    return np.tile(rng.integers(0, ITEMS, (PEOPLE, 1, EVENTS)), (1, 2, 1)).reshape(PEOPLE, 2 * EVENTS)  # a round, twice
+
+
+@pytest.mark.parametrize("kind", ["one way", "in company", "a round"])
+def test_an_order_that_noise_would_break(kind: str) -> None:
+    """Noise of the same size in the same order fits: nothing but the order speaks against these."""
+    mechanism, truth = RandomizedResponse.from_theta(domain_size=ITEMS, theta=1e-4), walks(kind)
+    elsewhere = np.random.default_rng(5).integers(0, ITEMS, truth.shape)
+    found = doubts(sent(mechanism, truth.ravel().astype(np.uint64), elsewhere))
+    assert "cannot be what the parameters say (r" in found[0]
+    noisy = mechanism.simulate(truth.ravel(), np.random.default_rng(6))
+    assert doubts(sent(mechanism, noisy, elsewhere)) == []
+
+
 def test_hash_functions_must_be_drawn() -> None:
     mechanism = LocalHashing.from_theta(domain_size=ITEMS, hash_size=8, theta=0.1)
     truth = habits()

@@ -17,8 +17,8 @@ from entropie.data.columns import Dictionary, codes_of, read_columns
 from entropie.data.event_columns import category_labels, numbers, read_event_columns
 from entropie.data.events import read_events
 from entropie.errors import EntropieError
-from entropie.mitigate.attributes import attributes
 from entropie.request import Request, Source
+from entropie.table import attributes
 
 ROWS = 6
 BASE = [1, 2, 1, 2, 3, 3]

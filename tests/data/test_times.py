@@ -18,6 +18,7 @@ import entropie
 from entropie.cli.main import run
 from entropie.data.dates import format_of
 from entropie.data.events import Events, read_events
+from entropie.data.roles import ColumnChoice
 from entropie.data.ticks import read_ticks
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.request import Request
@@ -217,7 +218,7 @@ def test_items_of_several_columns(tmp_path: Path) -> None:
     text = read(tmp_path / "t.csv", item="city, shop")
     assert np.array_equal(whole.traces.items, text.traces.items)
     assert whole.item_ids.equals(text.item_ids)
-    assert "item = `city,shop` (given)" in text.report.describe_columns()
+    assert ColumnChoice("item", "city,shop", "given") in text.report.columns
     lacking = read(
         pa.table({"user": [1, 1], "city": ["a", None], "shop": [1, 2]}), item="city,shop", max_dirty_share=0.5
     )

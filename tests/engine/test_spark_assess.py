@@ -141,7 +141,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"partitions": 1, "block_users": 25},
     ),
     "history, some attacked, more blocks than people in one, at an address": (
-        {"users": 14, "timed": False},
+        {"users": 7, "timed": False},
         {
             "rule": "history",
             "train_events": 3,

@@ -68,6 +68,23 @@ def test_items_of_ones_own_in_a_domain_so_large_that_nothing_comes_twice(tmp_pat
     assert found.exit_code == 1
 
 
+def test_what_looks_like_noise_passes_only_where_it_is_declared_to_be_noise(tmp_path: Path) -> None:
+    """Everybody at random among many items: four events name everybody, and no test tells them from noise."""
+    items = np.random.default_rng(2).integers(0, 60, 240 * 20)
+    plain = pa.table({"user": np.repeat(np.arange(240), 20), "item": items})
+    made = forged(plain, tmp_path, "something else")
+    events, judged = made.pop("events"), {
+        "limit": 0.09, "limit_name": "trial", "fail_on": "average", "accept_limited": True, "matchers": ["visit"],
+        "control": False, "replicates": 2,
+    }  # fmt: skip
+    found = entropie.assess(events, **made, **judged)
+    assert (found.exit_code, found.verdict["decision"]) == (3, "INCONCLUSIVE")
+    assert "plain data may look like its noise" in found.verdict["unsettled"][0]
+    declared = entropie.assess(events, **made, **judged, made_by_mechanism=True)
+    assert (declared.exit_code, declared.verdict["decision"]) == (0, "PASS (limited)")
+    assert declared.verdict["rests_on"][0].startswith("Declared, not checked: the data are reports of the mechanism")
+
+
 def test_reports_that_fit_are_judged_by_who_knows_the_mechanism(tmp_path: Path) -> None:
     events = harmless(Crowd(400, 12))
     items = np.unique(events["item"].to_pylist(), return_inverse=True)[1]

@@ -298,7 +298,7 @@ def test_the_document_is_filled():
     assert found["declared"] == {
         "attacker": "a rival", "population": 5000, "context": None, "attempt_probability": None,
         "excluded_not_released": False, "one_id_per_person": False,
-        "judge_population": False,
+        "judge_population": False, "made_by_mechanism": False,
     }  # fmt: skip
     assert found["verdict"] == gate.judge(typed(document), TODAY).to_json()
     assert found["review"] == {"date": "2027-11-16"}

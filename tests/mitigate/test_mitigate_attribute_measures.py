@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.mitigate.attributes import attributes
 from entropie.schemas import schema
+from entropie.table import attributes
 
 PEOPLE = st.lists(st.tuples(st.integers(18, 22), st.sampled_from("fm")), min_size=3, max_size=40)
 

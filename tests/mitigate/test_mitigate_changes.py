@@ -17,7 +17,9 @@ from mitigate_oracles import DAY, HOUR, START
 from entropie.data.event_columns import read_event_columns
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.mitigate.draft import Draft, Material, ranked
-from entropie.mitigate.mitigation import AXES, KINDS, Combination, Mitigation, candidates
+from entropie.mitigate.kind import AXES
+from entropie.mitigate.kinds import KINDS
+from entropie.mitigate.mitigation import Combination, Mitigation, candidates
 from entropie.request import Source
 
 Row = tuple[str, str, int]

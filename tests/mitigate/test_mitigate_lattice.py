@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from entropie.kernels.grouping import roll_up
-from entropie.mitigate.lattice import SCALES, Ladder, Lattice, Limit, Scale, cheapest, kept_groups
+from entropie.mitigate.lattice import SCALES, Ladder, Lattice, Limit, Scale, Sensitive, cheapest, kept_groups
 
 Table = list[tuple[int, ...]]
 Steps = list[list[list[int]]]
@@ -37,7 +38,9 @@ def random_table(rng: np.random.Generator) -> tuple[Table, Steps]:
     return list(zip(*values, strict=True)), steps
 
 
-def slow_node(table: Table, steps: Steps, levels: tuple[int, ...], limit: Limit, scale: Scale) -> float | None:
+def slow_node(
+    table: Table, steps: Steps, levels: tuple[int, ...], limit: Limit, scale: Scale, learnt: Sensitive | None = None
+) -> float | None:
     """What a node costs, from the rows and the definition; None where it does not meet the limit."""
 
     def released(row: tuple[int, ...]) -> tuple[int, ...]:
@@ -62,12 +65,24 @@ def slow_node(table: Table, steps: Steps, levels: tuple[int, ...], limit: Limit,
     def added(group: tuple[int, ...]) -> float:
         return sum(lost(row, True) - lost(row, False) for row in table if released(row) == group)
 
-    order = sorted(sizes, key=lambda group: (sizes[group], round(added(group), 9)))
+    def fits(group: tuple[int, ...]) -> bool:
+        if learnt is None:
+            return sizes[group] >= limit.smallest
+        everybody = learnt.codes.tolist()
+        own = [value for row, value in zip(table, everybody, strict=True) if released(row) == group]
+        differences = [own.count(v) / len(own) - everybody.count(v) / len(everybody) for v in range(learnt.size)]
+        if learnt.ordered:
+            away = sum(map(abs, itertools.accumulate(differences))) / (learnt.size - 1)
+        else:
+            away = sum(map(abs, differences)) / 2
+        varied = len(set(own)) >= limit.different and away <= limit.distance + 1e-9
+        return sizes[group] >= limit.smallest and varied
+
+    order = sorted(sizes, key=lambda group: (fits(group), sizes[group], round(added(group), 9)))
     for removed in range(len(order)):
         left = order[removed:]
         people = sum(sizes[group] for group in left)
-        small = sizes[left[0]] < limit.smallest
-        if not small and Fraction(len(left), people) <= Fraction(limit.average).limit_denominator(10**6):
+        if all(map(fits, left)) and Fraction(len(left), people) <= Fraction(limit.average).limit_denominator(10**6):
             if len(table) - people > limit.left_out:
                 return None
             gone = set(order[:removed])
@@ -77,13 +92,13 @@ def slow_node(table: Table, steps: Steps, levels: tuple[int, ...], limit: Limit,
     return None
 
 
-def built(table: Table, steps: Steps, scale: Scale) -> Lattice:
+def built(table: Table, steps: Steps, scale: Scale, learnt: Sensitive | None = None) -> Lattice:
     columns = [np.array(column) for column in zip(*table, strict=True)]
     ladders = [
         Ladder(tuple(np.array(level) for level in levels), np.bincount(codes))
         for codes, levels in zip(columns, steps, strict=True)
     ]
-    return Lattice(columns, ladders, scale)
+    return Lattice(columns, ladders, scale, learnt)
 
 
 def limits(rng: np.random.Generator, people: int) -> Limit:
@@ -92,17 +107,29 @@ def limits(rng: np.random.Generator, people: int) -> Limit:
     return Limit(smallest, average, int(rng.choice([0, 0, people // 20, people // 5, people - 1])))
 
 
+def learnt_of(rng: np.random.Generator, people: int, limit: Limit) -> tuple[Sensitive | None, Limit]:
+    """In two of three tables there is something to learn, and a limit on it; a distance is met without leaving out."""
+    codes = np.unique(rng.choice(5, people, p=rng.dirichlet(np.full(5, 2.0))), return_inverse=True)[1]
+    kind = int(rng.integers(3))
+    if kind == 0 or codes.max() < 1:
+        return None, limit
+    limit = replace(limit, smallest=1, different=int(rng.integers(2, 4)))
+    if kind == 2:
+        limit = replace(limit, different=1, left_out=0, distance=float(rng.choice([0.15, 0.3, 0.5])))
+    return Sensitive(codes, bool(rng.integers(2)) and codes.max() > 0), limit
+
+
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("seed", range(60))
 def test_the_search_finds_what_all_nodes_have(scale: Scale, seed: int) -> None:
     rng = np.random.default_rng(seed)
     table, steps = random_table(rng)
-    limit = limits(rng, len(table))
+    learnt, limit = learnt_of(rng, len(table), limits(rng, len(table)))
     costs = {
-        levels: slow_node(table, steps, levels, limit, scale)
+        levels: slow_node(table, steps, levels, limit, scale, learnt)
         for levels in itertools.product(*(range(len(levels)) for levels in steps))
     }
-    lattice = built(table, steps, scale)
+    lattice = built(table, steps, scale, learnt)
     found = cheapest(lattice, limit)
     assert found.nodes == len(costs)
     assert found.counted <= found.nodes
@@ -113,7 +140,7 @@ def test_the_search_finds_what_all_nodes_have(scale: Scale, seed: int) -> None:
     assert found.best is not None
     assert found.best.cost == pytest.approx(min(meeting), abs=1e-9)
     assert costs[found.best.levels] == pytest.approx(min(meeting), abs=1e-9)
-    fresh = built(table, steps, scale)
+    fresh = built(table, steps, scale, learnt)
     for levels, cost in costs.items():  # every node is judged as the definition does, rolled up or not
         node = fresh.node(levels, limit)
         assert node.meets == (cost is not None), levels
@@ -127,9 +154,9 @@ def test_what_the_pruning_rests_on(seed: int) -> None:
     """Upwards the limit stays met and `base` does not fall; with a smallest group alone, `extra` does not rise."""
     rng = np.random.default_rng(1000 + seed)
     table, steps = random_table(rng)
-    limit = limits(rng, len(table))
+    learnt, limit = learnt_of(rng, len(table), limits(rng, len(table)))
     for scale in SCALES:
-        lattice = built(table, steps, scale)
+        lattice = built(table, steps, scale, learnt)
         nodes = {levels: lattice.node(levels, limit) for levels in itertools.product(*map(range, lattice.shape))}
         for one, other in itertools.permutations(nodes.values(), 2):
             if all(a <= b for a, b in zip(one.levels, other.levels, strict=True)):
@@ -158,7 +185,8 @@ def test_groups_that_a_hash_confuses_are_told_apart() -> None:
     codes = rng.integers(0, 9, (400, 3)).astype(np.int32)
     steps = np.tile(np.arange(9, dtype=np.int32) // 2, 3)
     slots = np.full(128, -1, np.int32)
-    firsts, counts = roll_up(codes, steps, np.array([0, 9, 18]), np.arange(400), np.ones(400, np.int64), slots)
+    firsts, counts, into = roll_up(codes, steps, np.array([0, 9, 18]), np.arange(400), np.ones(400, np.int64), slots)
+    assert (codes[firsts[into]] // 2 == codes // 2).all()
     want = Counter(map(tuple, (codes // 2).tolist()))
     assert {tuple((codes[row] // 2).tolist()): size for row, size in zip(firsts, counts, strict=True)} == want
     assert (slots == -1).all()
@@ -166,6 +194,8 @@ def test_groups_that_a_hash_confuses_are_told_apart() -> None:
 
 def test_the_smallest_groups_go_first_and_no_more_than_needed() -> None:
     sizes = np.array([1, 9, 2, 1, 40])
-    assert kept_groups(sizes, Limit(smallest=2)).tolist() == [False, True, True, False, True]
-    assert kept_groups(sizes, Limit(average=0.05)).tolist() == [False, True, False, False, True]
-    assert kept_groups(sizes, Limit(average=0.001)).all()  # nothing helps: said by the caller
+    everything = np.ones(5, np.bool_)
+    assert kept_groups(sizes, sizes >= 2, 1.0).tolist() == [False, True, True, False, True]
+    assert kept_groups(sizes, everything, 0.05).tolist() == [False, True, False, False, True]
+    assert kept_groups(sizes, sizes != 9, 0.05).tolist() == [False, False, True, False, True]
+    assert kept_groups(sizes, everything, 0.001).all()  # nothing helps: said by the caller

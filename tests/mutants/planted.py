@@ -268,12 +268,12 @@ _GATE = (
     ),
     _in("measures", "lookalikes", ".any(axis=1) & (asked >= 0)", ".any(axis=1)", "test_lookalikes.py"),
     Mutant(
-        "src/entropie/request.py",
-        '        if merged.get("pinned"):\n',
-        "        if False:\n",
+        "src/entropie/job.py",
+        "            if pinned is not None:\n",
+        "            if False:\n",
         ("tests/test_request.py",),
     ),
-    Mutant("src/entropie/request.py", '} - {"seed", "replicates"}', "}", ("tests/test_request.py",)),
+    Mutant("src/entropie/job.py", '_JUDGED = {"seed", "replicates"}', "_JUDGED = set()", ("tests/test_request.py",)),
     _in("gate", "waiver", "if today > self.expires:", "if today >= self.expires:", "test_gate_judge.py"),
     _in("gate", "people", "or interval.low > limit", "or interval.value > limit", "test_gate_people.py"),
     _in(
@@ -344,11 +344,21 @@ _COLLECTOR_AND_RELEASE = (
     _in(
         "mitigate",
         "lattice",
-        "kept = counts >= limit.smallest",
-        "kept = counts > limit.smallest",
+        "fits = self.counts >= limit.smallest",
+        "fits = self.counts > limit.smallest",
         "test_mitigate_lattice.py",
     ),
-    _in("mitigate", "changes", "[: max(1, round(share * people))]", "", "test_mitigate_changes.py"),
+    _in("mitigate", "lattice", ">= limit.different", ">= limit.different - 1", "test_mitigate_lattice.py"),
+    _in(
+        "mitigate/kinds",
+        "people",
+        "[: max(1, round(share * blocks.people))]",
+        "",
+        "tests/mitigate/test_mitigate_changes.py",
+    ),
+    _in("kernels", "holders", "if seen[slot] != person:", "if True:", "tests/mitigate/test_mitigate_changes.py"),
+    _in("kernels", "holders", "posted[place[which]] < person", "False", "tests/mitigate/test_mitigate_exposure.py"),
+    _in("data", "spill", "if total and total + size > most:", "if total:", "test_data_stored.py"),
 )
 
 MUTANTS = (

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 from test_release_sweep import FEW, with_habits
 
 import entropie
 from entropie import Mitigation
+from entropie.data.event_columns import read_event_columns
 from entropie.data.events import read_events
 from entropie.document.measured import ShareInterval
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, OutputFailed
+from entropie.mitigate.draft import Material
+from entropie.mitigate.mitigation import Combination
 from entropie.release.apply import apply
 from entropie.release.plan import Data, MitigationStep, ReleasePlan, read_plan
+from entropie.release.writing import hexadecimal, moments
 from entropie.request import Source
 from entropie.schemas import schema
 
@@ -115,7 +125,7 @@ def test_nothing_but_what_is_released_is_in_the_file(folder: Path) -> None:
     sizes = [Counter(Counter(row["user"] for row in table).values()) for table in (rows, original)]
     assert sizes[0] == sizes[1]
     order = list(dict.fromkeys(row["user"] for row in rows))
-    assert order != sorted(order)  # groups stand in random order, not by pseudonym either
+    assert order == sorted(order)  # groups stand by pseudonym, which is a random number
     for user in order[:20]:
         own = [(row["time"], str(row["item"])) for row in rows if row["user"] == user]
         assert own == sorted(own)
@@ -263,3 +273,83 @@ def test_what_a_killed_run_left_the_next_one_removes(folder: Path) -> None:
         "safer.csv",
         "safer.csv.manifest.json",
     }
+
+
+EVERY = (
+    (Mitigation("top", 20), Mitigation("time_unit", "day"), Mitigation("exposed", 0.1)),
+    (Mitigation("category", "kind"), Mitigation("rare_cells", 2), Mitigation("scatter", 0.2), Mitigation("thin", 0.7)),
+    (Mitigation("jitter", "2h"), Mitigation("rare_items", 6), Mitigation("sample", 0.5), Mitigation("last", 9)),
+    (Mitigation("prefix", 1), Mitigation("time_unit", "none"), Mitigation("first", 8)),
+    (Mitigation("time_unit", "week"), Mitigation("rare_cells", 3), Mitigation("rotate", "week")),
+)
+
+
+@pytest.mark.parametrize("parts", EVERY, ids=[parts[0].kind + str(place) for place, parts in enumerate(EVERY)])
+def test_block_by_block_the_same_is_written_as_of_everybody_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, parts: tuple[Mitigation, ...]
+) -> None:
+    """Every row goes to a file first, and the people of one part are a block."""
+    monkeypatch.setattr("entropie.data.stored._MOST_EVENTS", 1)
+    monkeypatch.setattr("entropie.data.stored._ROOM", 1 << 40)
+    events = folder / "events.csv"
+    made = apply(plan_of(events, *parts, seed=9), events, folder / "safer.csv")
+    read = read_event_columns(Source(events), ["kind"])
+    material = Material.of(read.events.traces, read.events.item_ids, read.columns, None, 9)
+    traces, names, owners = Combination(parts).applied(material.draft()).released()
+    assert (made.events, made.pseudonyms, made.items) == (traces.events, traces.users, len(names))
+    assert made.people == len(set(owners.tolist()))
+    wanted = Counter()
+    for piece in range(traces.users):
+        own = range(traces.offsets[piece], traces.offsets[piece + 1])
+        times = [None if traces.times is None else int(traces.times[at]) for at in own]
+        wanted[tuple((str(names[int(traces.items[at])]), time) for at, time in zip(own, times, strict=True))] += 1
+    found: dict[str, list[tuple[str, int | None]]] = {}
+    for row in pa_csv.read_csv(str(folder / "safer.csv")).to_pylist():
+        time = row.get("time")
+        found.setdefault(row["user"], []).append((str(row["item"]), None if time is None else int(time.timestamp())))
+    assert Counter(map(tuple, found.values())) == wanted
+    assert {path.name for path in folder.iterdir()} == {"events.csv", "safer.csv", "safer.csv.manifest.json"}
+
+
+class Loaded:
+    """Dice that show few numbers, so that many people draw the same."""
+
+    def __init__(self) -> None:
+        self._dice = np.random.default_rng(1)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return self._dice.permutation(300).astype(np.uint64)[:count] << np.uint64(50)
+
+
+def test_two_people_never_get_one_pseudonym(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entropie.data.stored._MOST_EVENTS", 1)
+    monkeypatch.setattr("entropie.release.apply.SystemSource", Loaded)
+    events, key = folder / "events.csv", folder / "key.csv"
+    apply(plan_of(events, Mitigation("rotate", "week")), events, folder / "safer.csv", keep_key=key)
+    people = {row["pseudonym"]: row["person"] for row in pa_csv.read_csv(str(key)).to_pylist()}
+    named = Counter(
+        (people[row["user"]], row["item"]) for row in pa_csv.read_csv(str(folder / "safer.csv")).to_pylist()
+    )
+    assert named == Counter((row["user"], row["item"]) for row in pa_csv.read_csv(str(events)).to_pylist())
+
+
+@given(st.lists(st.integers(-(2**40), 2**40)), st.lists(st.integers(0, 2**64 - 1)))
+def test_texts_of_numbers_are_those_of_python(times: list[int], words: list[int]) -> None:
+    told = moments(np.array(times, np.int64)).to_pylist()
+    assert told == [str(np.datetime_as_string(np.datetime64(time, "s"), timezone="UTC")) for time in times]
+    assert hexadecimal(np.array(words, np.uint64)).to_pylist() == [f"{word:016x}" for word in words]
+
+
+def test_no_room_for_rows_put_aside_is_told_as_no_room_for_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("entropie.data.stored._ROOM", 1 << 40)
+    monkeypatch.setattr("entropie.data.spill.tempfile", SimpleNamespace(TemporaryFile=full))
+    events = folder / "events.csv"
+    plan = plan_of(events, Mitigation("top", 20))
+    with pytest.raises(OutputFailed, match=r"Output .*safer\.csv could not be written"):
+        apply(plan, events, folder / "safer.csv")
+    assert {path.name for path in folder.iterdir()} == {"events.csv"}

@@ -77,6 +77,56 @@ def test_attributes_finds_what_was_predicted(folder: Path, changed: dict, name: 
 
 
 @pytest.mark.parametrize(
+    "changed",
+    [
+        {"sensitive": "illness", "l_diversity": 2},
+        {"sensitive": "illness", "l_diversity": 2, "k": 5, "suppress": 0.05},
+        {"sensitive": "illness", "t_closeness": 0.2},
+        {"sensitive": "age", "columns": ["sex", "postcode", "job"], "l_diversity": 6, "suppress": 0.1},
+        {"sensitive": "age", "columns": ["sex", "postcode", "job"], "t_closeness": 0.15},
+    ],
+)
+def test_attributes_finds_sensitive_values_as_varied_as_was_asked_for(folder: Path, changed: dict) -> None:
+    result = found(**{"k": None, "suppress": 0.0, **changed})
+    assert result.plan is not None
+    assert result.after is not None
+    result.write("out")
+    made = entropie.apply("out/plan.json", "people.csv", "safer.csv")
+    left = [level.column for level in result.columns if level.method != "drop"]
+    assert isinstance(made, entropie.TableManifest)
+    assert made.columns == (*left, changed["sensitive"])
+    assert len(left) > 0
+    judged = entropie.attributes("safer.csv", columns=left, sensitive=[changed["sensitive"]])
+    assert judged.together.groups == result.after.groups
+    row = judged.sensitive[0]
+    assert row.distinct_l >= changed.get("l_diversity", 1)
+    assert row.t <= changed.get("t_closeness", 1.0) + 1e-9
+    if "suppress" not in changed:
+        as_it_is = entropie.attributes("people.csv", columns=list(changed.get("columns", KNOWN)),
+                                       id_column="person", sensitive=[changed["sensitive"]])  # fmt: skip
+        before = as_it_is.sensitive[0]  # else nothing was asked for
+        assert before.distinct_l < changed.get("l_diversity", 1) or before.t > changed.get("t_closeness", 1.0)
+    jsonschema.validate(json.loads(Path("out/plan.json").read_text()), schema("table-release"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"l_diversity": 2}, "name both or neither"),
+        ({"sensitive": "illness"}, "name both or neither"),
+        ({"sensitive": "illness", "l_diversity": 0}, "`l_diversity` must be a whole number from 1"),
+        ({"sensitive": "age", "l_diversity": 2}, "is nothing to learn; drop it from one"),
+        ({"sensitive": "illness", "t_closeness": 1.5}, "`t_closeness` must be a distance above 0"),
+        ({"sensitive": "illness", "t_closeness": 0.1}, "reached without leaving anybody out"),
+        ({"sensitive": "nothing", "l_diversity": 2}, "Column `nothing` is missing"),
+    ],
+)
+def test_bad_limits_on_sensitive_values_get_a_sentence(folder: Path, changed: dict, said: str) -> None:
+    with pytest.raises((InvalidInput, InvalidParameter), match=said):
+        found(**changed)
+
+
+@pytest.mark.parametrize(
     ("profile", "smallest", "average"), [("ema", 11, 1.0), ("custodian-033", 3, 1.0), ("arx-success", 1, 0.05)]
 )
 def test_a_published_limit_is_met_as_attributes_judges_it(

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from entropie.mitigate.mitigation import AXES, Combination, Mitigation
+from entropie.mitigate.kind import AXES
+from entropie.mitigate.mitigation import Combination, Mitigation
 from entropie.release.search import Found, cheapest
 
 AXIS_OF = {

@@ -91,20 +91,6 @@ def test_a_matrix_in_between(seed: int, users: int, items: int, empty: float, sp
     )
 
 
-@steady(60)
-@given(SEEDS, st.integers(1, 5), st.integers(2, 6), st.floats(0.0, 1.0))
-def test_report_and_item(seed: int, users: int, items: int, theta: float) -> None:
-    """I(X;Y) from the law of items alone; I(U;Y) is at most both I(U;X) and I(X;Y)."""
-    table = random_table(np.random.default_rng(seed), users, items, 0.5)
-    law = table.sum(axis=0) / table.sum()
-    law_of_y = np.eye(items) * theta + (1 - theta) / items
-    held = law > 0
-    known = Joint.dense(table)
-    found = joint.item_report_bits(known, theta)
-    assert found == pytest.approx(information_bits(law[held], law_of_y[held]), abs=1e-13)
-    assert joint.pie_bits(known, theta) <= min(found, joint.pie_bits(known)) + 1e-13
-
-
 def test_laws() -> None:
     known = Joint.sparse([0, 3, 3, 4], [2, 0, 2, 1], [1.0, 2.0, 3.0, 2.0], 4)
     assert known.user_law == pytest.approx([0.75, 0.0, 0.25])
@@ -122,11 +108,6 @@ def test_tiny_information_keeps_its_digits(theta: float) -> None:
     true = defined_bits(table, theta, 40)
     assert true < 1e-6
     assert relative_error(joint.pie_bits(Joint.dense(table), theta), true) < 1e-11
-    assert relative_error(joint.item_report_bits(Joint.dense(table), theta), item_bits(table, theta)) < 1e-11
-
-
-def item_bits(table: np.ndarray, theta: float):
-    return defined_bits(np.diag(table.sum(axis=0)), theta, table.shape[1])
 
 
 @pytest.mark.parametrize("theta", [1.0, 0.3, 1e-6])

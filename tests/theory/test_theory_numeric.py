@@ -201,11 +201,6 @@ QUANTITIES = {
         worst_case.max_leakage_bits_hash,
         lambda n, k, g, e: log2(1 + precise.theta(e, g) * (min(n, k, g) - 1)),
     ),
-    "worst.max_leakage_bits_ideal_hash": Quantity(
-        "users items g epsilon",
-        worst_case.max_leakage_bits_ideal_hash,
-        lambda n, k, g, e: log2(1 + precise.theta(e, g) * (precise.filled(min(n, k), g) - 1)),
-    ),
     "worst.order_pie_bits": Quantity(
         "users items epsilon order",
         worst_case.order_pie_bits,
@@ -303,22 +298,6 @@ def test_ideal_hash_information(inputs: int, g: int) -> None:
     for epsilon in BUDGETS if not long_sum(inputs, g) else [12.72, math.inf]:
         got = local_hashing.alpha_bits_ideal(inputs, 10**18, g, epsilon)
         assert relative_error(got, precise.ideal_bits(inputs, 10**18, g, epsilon)) < 1e-10, epsilon
-
-
-@pytest.mark.parametrize(("inputs", "g"), IDEAL)
-def test_ideal_hash_order_pie(inputs: int, g: int) -> None:
-    long = long_sum(inputs, g)
-    for epsilon in [1e-6, 1.0, 700.0] if not long else [1.0]:
-        for order in [1.0 + 1e-9, 2.0, 1e6] if not long else [2.0]:
-            got = worst_case.order_pie_bits_ideal_hash(inputs, 10**18, g, epsilon, order)
-            true = precise.ideal_sibson_bits(inputs, 10**18, g, epsilon, order)
-            assert relative_error(got, true) < 1e-10, (epsilon, order)
-
-
-@pytest.mark.parametrize(("inputs", "g"), [(2, 2), (20, 3), (10**12, 10**5), (10**12, 10**12)])
-def test_ideal_hash_order_pie_without_noise(inputs: int, g: int) -> None:
-    got = worst_case.order_pie_bits_ideal_hash(inputs, 10**18, g, math.inf, 2.0)
-    assert relative_error(got, precise.ideal_sibson_bits(inputs, 10**18, g, math.inf, 2.0)) < 1e-10
 
 
 @pytest.mark.parametrize(("inputs", "g"), [(4000, 2), (30000, 12)])

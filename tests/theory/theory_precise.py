@@ -176,34 +176,6 @@ def _x_log_x_series(s, last):
     return [_x_log_x(s), mp.log(s) + 1, *tail]
 
 
-def ideal_sibson_bits(users: int, k: int, g: int, epsilon: float, order: float):
-    m = min(users, k)
-    if m == 1:
-        return mp.mpf(0)
-    if order == 1.0:
-        return ideal_bits(users, k, g, epsilon)
-    if math.isinf(order):
-        return log2(1 + theta(epsilon, g) * (filled(m, g) - 1))
-    a = mp.mpf(order)
-    if math.isinf(epsilon):
-        base, rise, over = mp.mpf(0), mp.mpf(1), mp.mpf(1)
-    else:
-        w = weight(epsilon)
-        base, rise, over = mp.mpf(1), w**a - 1, g + w - 1
-
-    def f(s):
-        return (base + rise * s) ** (1 / a) if base + rise * s > 0 else mp.mpf(0)
-
-    def series(s, last):
-        z, coefficient, out = base + rise * s, mp.mpf(1), []
-        for r in range(last + 1):
-            out.append(coefficient * z ** (1 / a) * (rise / z) ** r)
-            coefficient *= (1 / a - r) / (r + 1)
-        return out
-
-    return a / (a - 1) * log2(g * binomial_mean(f, series, m, g) / over)
-
-
 def filled(m: int, g: int):
     if m == 1:
         return mp.mpf(1)

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from entropie.cli import output
-from entropie.cli.options import (
-    FILE,
-    Command,
-    json_option,
-    memory_option,
-    option,
-    options_of,
-    public_option,
-    quiet_option,
-)
+from entropie.cli.options import FILE, Command, memory_option, option, options_of, public_option, viewed
 from entropie.request import Source
 from entropie.words import plural
 
@@ -33,11 +24,10 @@ if TYPE_CHECKING:
 @option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="File to write (.csv, .parquet).")
 @option("--keep-key", type=FILE, metavar="FILE", group="Output", help="Also write who is behind each pseudonym.")
 @public_option
-@json_option
-@quiet_option
+@viewed("json", "quiet")
 @memory_option
 def apply(
-    plan: Path, events: str | None, source: str | None, out: Path, keep_key: Path | None, as_json: bool, quiet: bool,
+    plan: Path, events: str | None, source: str | None, out: Path, keep_key: Path | None, view: output.View,
     memory: int | None,
 ) -> None:  # fmt: skip
     """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
@@ -53,12 +43,9 @@ def apply(
     """
     from entropie.release.apply import apply as applied
 
-    with output.stages(quiet=quiet) as progress:
+    with output.stages(quiet=view.quiet) as progress:
         made = applied(plan, events, out, source=source, keep_key=keep_key, memory=memory, progress=progress)
-    if as_json:
-        output.print_json(made.to_json())
-    elif not quiet:
-        output.show(applied_text(made, out, keep_key))
+    view.show(made.to_json, lambda: applied_text(made, out, keep_key))
 
 
 def applied_text(made: Manifest | TableManifest, out: Path, key: Path | None) -> str:

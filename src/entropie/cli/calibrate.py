@@ -26,12 +26,10 @@ from entropie.cli.options import (
     SHARE,
     Command,
     guarantee_options,
-    json_option,
     memory_option,
     option,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.errors import InvalidParameter, Unreachable
 
@@ -84,20 +82,16 @@ if TYPE_CHECKING:
 @option("--parameters", type=FILE, metavar="FILE", group="Output", help="Write the parameter document here.")
 @option("--chart", type=FILE, metavar="FILE", group="Output", help="Draw the trade-off here (.svg).")
 @public_option
-@verbose_option
-@quiet_option
 @memory_option
-@json_option
+@viewed()
 def calibrate(
     domain: int,
     bayes_error: float,
     shares: Path | None,
     parameters: Path | None,
     chart: Path | None,
-    verbose: bool,
-    quiet: bool,
     memory: int | None,
-    as_json: bool,
+    view: output.View,
     **wanted: Any,
 ) -> None:
     """Find the setting that guarantees a wanted error rate of the attacker at the least loss, and what it costs.
@@ -124,7 +118,7 @@ def calibrate(
     try:
         result = find(domain_size=domain, bayes_error=bayes_error, **wanted)
     except Unreachable as problem:
-        if as_json:  # the answer is no, and whoever reads standard output gets it too
+        if view.as_json:  # the answer is no, and whoever reads standard output gets it too
             reason = problem.on_command_line(lambda name: f"--{name.replace('_', '-')}")
             output.print_json(UnreachableDocument(bayes_error, False, reason).to_json())
         raise
@@ -136,14 +130,10 @@ def calibrate(
         from entropie.page.specs import WIDE
 
         write_file(chart, svg(trade_off(result), WIDE) + "\n")
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        output.show(calibration_text(result, verbose))
-        written = {"Parameters": parameters, "Chart": chart}
-        named = [f"{what}: {output.name(path)}" for what, path in written.items() if path is not None]
-        if named:
-            output.show("\n" + "\n".join(named))
+    written = {"Parameters": parameters, "Chart": chart}
+    named = [f"{what}: {output.name(path)}" for what, path in written.items() if path is not None]
+    files = ["\n" + "\n".join(named)] if named else []
+    view.show(result.to_json, lambda: "\n".join([calibration_text(result, view.verbose), *files]))
 
 
 def calibration_text(result: Calibration, verbose: bool = False) -> str:

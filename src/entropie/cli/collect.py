@@ -1,4 +1,4 @@
-"""`collect`, `serve`, `doctor`: a collection document, the service that counts its reports, what the service keeps."""
+"""`collect`, `serve`, `doctor`, `relay`: a collection document, the service that counts its reports, what it keeps."""
 
 from __future__ import annotations
 
@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    FILE,
-    SHARE,
-    Command,
-    build_mechanism,
-    json_option,
-    option,
-    public_option,
-    quiet_option,
-)
+from entropie.cli.options import COUNT, FILE, SHARE, Command, build_mechanism, option, public_option, viewed
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.words import count, digits, percent, plural
 
@@ -62,9 +52,8 @@ def collect() -> None:
 @option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Verdict", help="Guesses. [1]")
 @option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Document to write.")
 @public_option
-@quiet_option
-@json_option
-def new(out: Path, quiet: bool, as_json: bool, **options: Any) -> None:
+@viewed("json", "quiet")
+def new(out: Path, view: output.View, **options: Any) -> None:
     """Write a collection document: what is asked, of how many people, with how much noise.
 
     It is refused where it guarantees less than the limits declared, against an attacker who holds all reports.
@@ -79,10 +68,7 @@ def new(out: Path, quiet: bool, as_json: bool, **options: Any) -> None:
     check_file(out)
     made = _collection(options)
     write_file(out, made.canonical)
-    if as_json:
-        output.print_json(_summary(made, out))
-    elif not quiet:
-        output.show(_text(made, out))
+    view.show(lambda: _summary(made, out), lambda: _text(made, out))
 
 
 def _collection(options: dict[str, Any]) -> Collection:
@@ -169,9 +155,8 @@ def _text(made: Collection, out: Path) -> str:
 @collect.command(cls=Command)
 @click.argument("stores", nargs=-1, required=True, type=FILE)
 @option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Store to write.")
-@quiet_option
-@json_option
-def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> None:
+@viewed("json", "quiet")
+def merge(stores: tuple[Path, ...], out: Path, view: output.View) -> None:
     """Add up what several stores have counted, in any order.
 
     Their collections must be closed. A device keeps to one collector: what was sent to two is counted by both.
@@ -183,11 +168,9 @@ def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> No
     from entropie.document.printed import StoresMerged
 
     found = merged(stores, out)
-    if as_json:
-        output.print_json(StoresMerged(str(out), found).to_json())
-    elif not quiet:
-        rows = [(name, count(reports)) for name, reports in found.items()]
-        output.show(f"{output.table(('collection', 'reports'), rows)}\n\nStore: {output.name(out)}")
+    rows = [(name, count(reports)) for name, reports in found.items()]
+    table = output.table(("collection", "reports"), rows)
+    view.show(StoresMerged(str(out), found).to_json, lambda: f"{table}\n\nStore: {output.name(out)}")
 
 
 @collect.command(cls=Command)
@@ -195,9 +178,8 @@ def merge(stores: tuple[Path, ...], out: Path, quiet: bool, as_json: bool) -> No
 @option("--collection", type=FILE, required=True, metavar="FILE", group="Input", help="The collection document.")
 @option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv or .parquet).")
 @public_option
-@quiet_option
-@json_option
-def reports(records: tuple[Path, ...], collection: Path, out: Path, quiet: bool, as_json: bool) -> None:
+@viewed("json", "quiet")
+def reports(records: tuple[Path, ...], collection: Path, out: Path, view: output.View) -> None:
     """Turn records that were written to files into files of reports for `estimate`, on one machine or with Spark.
 
     RECORDS are bodies as devices send them, one after the other. Each random number counts once, over all files named.
@@ -223,11 +205,8 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, quiet: bool,
     with TableWriter(out) as writer:
         found = taken(records, made, writer)
         write_file(parameters, to_document(made.device) + "\n")
-    if as_json:
-        output.print_json(found.to_json())
-    elif not quiet:
-        left = f"Sent twice and taken once: {count(found.duplicate)}. Not valid: {count(found.invalid)}."
-        output.show(f"{plural(found.reports, 'report')} in {output.name(out)}\n{left}")
+    left = f"Sent twice and taken once: {count(found.duplicate)}. Not valid: {count(found.invalid)}."
+    view.show(found.to_json, lambda: f"{plural(found.reports, 'report')} in {output.name(out)}\n{left}")
 
 
 @click.command(cls=Command)
@@ -277,9 +256,8 @@ def serve(
 @click.command(cls=Command)
 @click.argument("store")
 @option("--mark", type=FILE, metavar="FILE", group="Input", help="The mark that a service keeps, with PostgreSQL.")
-@quiet_option
-@json_option
-def doctor(store: str, mark: Path | None, quiet: bool, as_json: bool) -> int:
+@viewed("json", "quiet")
+def doctor(store: str, mark: Path | None, view: output.View) -> int:
     """Check what a service keeps: nothing damaged, nothing rolled back, every report counted once.
 
     Exit code 1 where something is wrong. The service may be running.
@@ -290,11 +268,32 @@ def doctor(store: str, mark: Path | None, quiet: bool, as_json: bool) -> int:
     from entropie.collector.examine import examined
 
     found = examined(store, mark)
-    if as_json:
-        output.print_json(found.to_json())
-    elif not quiet:
-        rows = [(one.id, "closed" if one.closed else "open", count(one.accepted)) for one in found.collections]
-        table = f"\n\n{output.table(('collection', 'state', 'reports'), rows, left=2)}" if rows else ""
-        said = " ".join(found.problems) or "The store is sound: cells, reports and nonces agree."
-        output.show(f"{'FAIL' if found.problems else 'PASS'}   {said}{table}")
+    rows = [(one.id, "closed" if one.closed else "open", count(one.accepted)) for one in found.collections]
+    table = f"\n\n{output.table(('collection', 'state', 'reports'), rows, left=2)}" if rows else ""
+    said = " ".join(found.problems) or "The store is sound: cells, reports and nonces agree."
+    view.show(found.to_json, lambda: f"{'FAIL' if found.problems else 'PASS'}   {said}{table}")
     return 1 if found.problems else 0
+
+
+@click.command(cls=Command)
+@option("--to", required=True, metavar="URL", group="Input", help="The collector.")
+@option("--host", default="127.0.0.1", metavar="ADDRESS", group="Running", help="Where to listen. [127.0.0.1]")
+@option("--port", type=int, default=8082, metavar="PORT", group="Running", help="Port; 0 takes a free one. [8082]")
+@option("--batch", type=COUNT, default=100, metavar="N", group="Running", help="Reports to send together. [100]")
+@option("--wait", type=float, default=5.0, metavar="SECONDS", group="Running",
+        help="Longest wait for that many. [5]")  # fmt: skip
+def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
+    """Take reports from devices, shuffle them and hand on nothing else, until stopped.
+
+    Run by somebody other than the collector's operator, it keeps addresses and times from them. Devices are answered
+    when the collector has confirmed. Nothing is written down.
+
+    \b
+    entropie relay --to https://collector.example
+    """
+    try:
+        from entropie.collector.relay import Relaying
+        from entropie.collector.relay import relay as run
+    except ImportError:
+        raise InvalidInput("The relay needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+    run(Relaying(to, batch, wait), host, port, output.show, output.complain)

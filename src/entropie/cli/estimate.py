@@ -19,18 +19,18 @@ from entropie.cli.options import (
     SHARE,
     Command,
     dictionary_option,
-    json_option,
     load_parameters,
     option,
     options_of,
     parameters_option,
     public_option,
+    viewed,
 )
 from entropie.request import Run
 
 if TYPE_CHECKING:
     from entropie.data.columns import Dictionary, TableWriter
-    from entropie.document.printed import EstimatedItem
+    from entropie.document.printed import Estimated, EstimatedItem
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates
     from entropie.mechanisms.likely import Likely
@@ -50,7 +50,7 @@ _KEPT_REPORTS = 1 << 22
 @option("--top", type=COUNT, default=20, metavar="N", group="Output", help="Largest estimates to show. [20]")
 @option("--level", type=SHARE, default=0.95, metavar="SHARE", group="Output", help="Confidence level. [0.95]")
 @options_of(Run, without=("seed", "threads"))
-@json_option
+@viewed("json")
 def estimate(
     reports: tuple[str, ...],
     parameters: Path | None,
@@ -64,7 +64,7 @@ def estimate(
     engine: str | None,
     master: str | None,
     memory: int | None,
-    as_json: bool,
+    view: output.View,
 ) -> None:
     """Which share of reports is of each item? Estimated, with intervals.
 
@@ -114,32 +114,25 @@ def estimate(
     estimates = built.estimates_of(counts)
     found = _most_likely(built, estimates, files) if likely else None
     columns = _columns(estimates, names, level, found)
-    view = _rows(columns, estimates.top(top))
     attempts = output.Attempts()
     if save_counts is not None:
         attempts.run(partial(counts.save, save_counts))
     if writer is not None:
         attempts.run(partial(_write_estimates, writer, columns))
-    threshold = estimates.detectable_share()
-    significant = int(estimates.stands_out().sum())
-    if as_json:
-        estimated = Estimated(
-            parameters_id=parameters_id(built),
-            reports=estimates.reports,
-            domain_size=built.domain_size,
-            level=level,
-            threshold=threshold,
-            significant_items=significant,
-            estimates=view,
-            out=str(out) if out else None,
-            counts=str(save_counts) if save_counts else None,
-            likely_is_closer=UNSET if found is None else found.closer,
-        )
-        output.print_json(estimated.to_json())
-    else:
-        output.show(_estimates_text(estimates, view, built, threshold, significant, level, out))
-        if found is not None:
-            output.show("\n" + output.paragraph(_likely_text(found)))
+    estimated = Estimated(
+        parameters_id=parameters_id(built),
+        reports=estimates.reports,
+        domain_size=built.domain_size,
+        level=level,
+        threshold=estimates.detectable_share(),
+        significant_items=int(estimates.stands_out().sum()),
+        estimates=_rows(columns, estimates.top(top)),
+        out=str(out) if out else None,
+        counts=str(save_counts) if save_counts else None,
+        likely_is_closer=UNSET if found is None else found.closer,
+    )
+    more = "" if found is None else f"\n\n{output.paragraph(_likely_text(found))}"
+    view.show(estimated.to_json, lambda: _estimates_text(estimates, estimated, built) + more)
     attempts.raise_failed()
 
 
@@ -315,17 +308,9 @@ def _likely_text(found: Likely) -> str:
     )
 
 
-def _estimates_text(
-    estimates: Estimates,
-    view: list[EstimatedItem],
-    built: Any,
-    threshold: float,
-    significant: int,
-    level: float,
-    out: Path | None,
-) -> str:
-    headers = ["item", "share", f"{level * 100:g} % CI", "above noise"]
-    likely = [[words.percent(row.likely_share)] if row.likely_share is not UNSET else [] for row in view]
+def _estimates_text(estimates: Estimates, shown: Estimated, built: Any) -> str:
+    headers = ["item", "share", f"{shown.level * 100:g} % CI", "above noise"]
+    likely = [[words.percent(row.likely_share)] if row.likely_share is not UNSET else [] for row in shown.estimates]
     headers += ["most likely"] if any(likely) else []
     rows = [
         [
@@ -335,12 +320,13 @@ def _estimates_text(
             "yes" if row.significant else "no",
             *more,
         ]
-        for row, more in zip(view, likely, strict=True)
+        for row, more in zip(shown.estimates, likely, strict=True)
     ]
+    standing, items = words.count(shown.significant_items), words.count(len(estimates.counts))
     meaning = (
         f"Shares of all reports, corrected for the noise; estimates may be negative and need not sum to 100 %. "
-        f"{words.count(significant)} of {words.count(len(estimates.counts))} items stand out from noise: an item "
-        f"that nobody has reaches {words.percent(min(1.0, threshold))} with probability at most 5 %, over all items. "
+        f"{standing} of {items} items stand out from noise: an item that nobody has reaches "
+        f"{words.percent(min(1.0, shown.threshold))} with probability at most 5 %, over all items. "
         f"Each interval is for one item at a time."
     )
     lines = [
@@ -350,4 +336,4 @@ def _estimates_text(
         "",
         output.paragraph(meaning),
     ]
-    return "\n".join([*lines, f"\nAll estimates: {output.name(out)}"] if out else lines)
+    return "\n".join([*lines, f"\nAll estimates: {output.name(shown.out)}"] if shown.out else lines)

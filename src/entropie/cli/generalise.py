@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -13,18 +13,7 @@ from msgspec.structs import replace
 from entropie._version import __version__
 from entropie.cli import output
 from entropie.cli.apply import applied_text
-from entropie.cli.options import (
-    COUNT,
-    FILE,
-    FOLDER,
-    SHARE,
-    Command,
-    json_option,
-    memory_option,
-    option,
-    public_option,
-    quiet_option,
-)
+from entropie.cli.options import COUNT, FILE, FOLDER, SHARE, Command, memory_option, option, public_option, viewed
 from entropie.words import count, percent
 
 if TYPE_CHECKING:
@@ -45,13 +34,23 @@ _COSTS = {
 @option("--k", type=COUNT, metavar="N", group="Verdict", help="Everybody shares their values with N at least.")
 @option("--highest", type=SHARE, metavar="SHARE", group="Verdict", help="Highest risk of anybody: 1/N.")
 @option("--average", type=SHARE, metavar="SHARE", group="Verdict", help="Average risk: groups divided by people.")
+@option("--sensitive", metavar="C", group="Attacker", help="Column that nobody is to learn of others; released.")
+@option("--l-diversity", type=COUNT, metavar="L", group="Verdict", help="Every group has L values of it at least.")
+@option("--t-closeness", type=SHARE, metavar="T", group="Verdict", help="They are T from those of all at most.")
 @option("--suppress", type=SHARE, default=0.0, metavar="SHARE", group="Mitigation",
         help="People who may be left out, at most. [0]")  # fmt: skip
-@option("--hierarchy", multiple=True, metavar="C=FILE", group="Mitigation",
+@option("--hierarchy", "hierarchies", multiple=True, metavar="C=FILE", group="Mitigation",
         help="Groups of a column's values, `;` between levels.")  # fmt: skip
 @option("--bins", multiple=True, metavar="C=N", group="Mitigation",
         help="Narrowest bands: age=10, age=width:5 or age=exact.")  # fmt: skip
-@option("--prefix", multiple=True, metavar="C", group="Mitigation", help="Column of codes to cut characters from.")
+@option(
+    "--prefix",
+    "prefixes",
+    multiple=True,
+    metavar="C",
+    group="Mitigation",
+    help="Column of codes to cut characters from.",
+)
 @option("--cost", metavar="SCALE", group="Mitigation", default="information",
         help="information, loss or discernibility.")  # fmt: skip
 @option("--keep", metavar="A,B", default="", group="Output", help="Other columns to release, as they are.")
@@ -59,28 +58,8 @@ _COSTS = {
 @option("--apply", "apply_to", type=FILE, metavar="FILE", group="Output", help="Write the safer table too.")
 @public_option
 @memory_option
-@json_option
-@quiet_option
-def generalise(
-    table: Path,
-    columns: str,
-    id_column: str | None,
-    profile: str | None,
-    k: int | None,
-    highest: float | None,
-    average: float | None,
-    suppress: float,
-    hierarchy: tuple[str, ...],
-    bins: tuple[str, ...],
-    prefix: tuple[str, ...],
-    cost: str,
-    keep: str,
-    out: Path | None,
-    apply_to: Path | None,
-    memory: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+@viewed("json", "quiet")
+def generalise(table: Path, out: Path | None, apply_to: Path | None, view: output.View, **options: Any) -> int:
     """Find the cheapest generalisation under which TABLE meets a limit.
 
     TABLE has one row per person. Numbers are released in bands, codes with fewer characters, values in groups of a
@@ -89,6 +68,7 @@ def generalise(
 
     \b
     entropie generalise people.csv --columns age,sex,postcode --k 10 --out out
+    entropie generalise people.csv --columns age --sensitive job --l-diversity 3
     entropie apply out/plan.json people.csv --out safer.csv
     """
     from entropie.atomic import check_file, claimed, refuse_overwriting
@@ -100,7 +80,9 @@ def generalise(
     from entropie.release.generalise import generalise as find
     from entropie.release.table_plan import FILES
 
-    files = dict(_file_of(text) for text in hierarchy)
+    files = dict(_file_of(text) for text in options["hierarchies"])
+    options |= {"hierarchies": files, "bins": dict(rule_of(text) for text in options["bins"])}
+    options |= {name: _names(options[name]) for name in ("columns", "keep")}
     mine = [] if apply_to is None else [apply_to, manifest_path(apply_to)]
     refuse_overwriting([table, *files.values()], [*mine, *([] if out is None else [out / name for name in FILES])])
     for path in mine:
@@ -109,41 +91,24 @@ def generalise(
         check_table(apply_to)
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
-        with output.stages(quiet=quiet) as progress:
-            result = find(
-                table,
-                columns=_names(columns),
-                profile=profile,
-                k=k,
-                highest=highest,
-                average=average,
-                suppress=suppress,
-                hierarchies=files,
-                bins=dict(rule_of(text) for text in bins),
-                prefixes=prefix,
-                cost=cost,  # type: ignore[arg-type]
-                id_column=id_column,
-                keep=_names(keep),
-                memory=memory,
-                progress=progress,
-            )
+        with output.stages(quiet=view.quiet) as progress:
+            result = find(table, progress=progress, **options)
         result = replace(result, provenance=Made(__version__, output.command()))
         if out is not None:
             attempts.run(partial(result.write_into, out))
     made = None
     if apply_to is not None and result.plan is not None:
-        with output.stages(quiet=quiet) as progress:
-            made = attempts.run(partial(applied, result.plan, table, apply_to, memory=memory, progress=progress))
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        shown = [generalised_text(result)]
-        if out is not None:
-            shown.append(f"All numbers: {output.name(out / FILES[0])}")
-            shown += [f"Plan:        {output.name(out / FILES[1])} (entropie apply)"] if result.plan else []
-        if made is not None and apply_to is not None:
-            shown += ["", applied_text(made, apply_to, None)]
-        output.show("\n".join(shown))
+        with output.stages(quiet=view.quiet) as progress:
+            made = attempts.run(
+                partial(applied, result.plan, table, apply_to, memory=options["memory"], progress=progress)
+            )
+    shown = [generalised_text(result)]
+    if out is not None:
+        shown.append(f"All numbers: {output.name(out / FILES[0])}")
+        shown += [f"Plan:        {output.name(out / FILES[1])} (entropie apply)"] if result.plan else []
+    if made is not None and apply_to is not None:
+        shown += ["", applied_text(made, apply_to, None)]
+    view.show(result.to_json, lambda: "\n".join(shown))
     attempts.raise_failed()
     return result.exit_code
 

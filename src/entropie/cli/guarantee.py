@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,28 +11,27 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.matrix import matrix_text
 from entropie.cli.options import (
     COUNT,
     FILE,
     Command,
     build_mechanism,
     guarantee_options,
-    json_option,
     load_parameters,
     mechanism_options,
     memory_option,
     option,
     parameters_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
 from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from entropie.document.ledger import AllReports, SpentAlone
+    from entropie.mechanisms.numbers import NumbersGuarantee
     from entropie.theory.crowd import Crowd
     from entropie.theory.guarantee import Guarantee
-    from entropie.theory.matrix import MatrixGuarantee
+    from entropie.theory.matrix import Between, MatrixGuarantee
 
 
 @click.command(cls=Command)
@@ -49,10 +49,8 @@ if TYPE_CHECKING:
     help="Or: N people send T each, and it shows; repeatable.",
 )
 @guarantee_options
-@verbose_option
-@quiet_option
 @memory_option
-@json_option
+@viewed()
 def guarantee(
     users: int | None,
     groups: tuple[str, ...],
@@ -62,10 +60,8 @@ def guarantee(
     linked: bool,
     parameters: Path | None,
     matrix: Path | None,
-    verbose: bool,
-    quiet: bool,
     memory: int | None,
-    as_json: bool,
+    view: output.View,
     **options: Any,
 ) -> None:
     """Say what a mechanism guarantees, whatever the data and whatever the attacker knows.
@@ -81,7 +77,7 @@ def guarantee(
     if groups:
         if users is not None or reports != 1 or prior_max is not None or matrix is not None:
             raise InvalidParameter("Give --group without --users, --reports, --prior-max and --matrix.")
-        _show_numbers(_mechanism(parameters, options), groups, list_size, linked, quiet, as_json)
+        _show_numbers(_mechanism(parameters, options), groups, list_size, linked, view)
         return
     if users is None:
         raise click.UsageError("Missing option '--users'.")
@@ -91,19 +87,16 @@ def guarantee(
         if given is not None:
             raise InvalidParameter("Give --matrix alone, without --parameters or the mechanism's options.")
         given = _mechanism(parameters, options).guarantee_for(crowd)
-    if as_json:
-        output.print_json(given.to_json())
-    elif not quiet:
-        from entropie.theory.matrix import MatrixGuarantee
+    from entropie.theory.matrix import MatrixGuarantee
 
-        output.show(matrix_text(given) if isinstance(given, MatrixGuarantee) else guarantee_text(given, verbose))
+    if isinstance(given, MatrixGuarantee):
+        view.show(given.to_json, partial(matrix_text, given))
+    else:
+        view.show(given.to_json, partial(guarantee_text, given, view.verbose))
 
 
-def _show_numbers(
-    mechanism: Any, groups: tuple[str, ...], list_size: int, linked: bool, quiet: bool, as_json: bool
-) -> None:
+def _show_numbers(mechanism: Any, groups: tuple[str, ...], list_size: int, linked: bool, view: output.View) -> None:
     """What holds where people send different numbers of reports."""
-    from entropie.cli.numbers import numbers_text
     from entropie.mechanisms.numbers import numbers_guarantee
 
     numbers: dict[int, int] = {}
@@ -114,10 +107,7 @@ def _show_numbers(
         reports = COUNT.convert(sent, None, None)
         numbers[reports] = numbers.get(reports, 0) + COUNT.convert(people, None, None)
     given = numbers_guarantee(mechanism, numbers, list_size, linked)
-    if as_json:
-        output.print_json(given.to_json())
-    elif not quiet:
-        output.show(numbers_text(given))
+    view.show(given.to_json, lambda: numbers_text(given))
 
 
 def _from_matrix(path: Path, crowd: Crowd, memory: int | None) -> MatrixGuarantee:
@@ -263,3 +253,67 @@ def not_covered_text(given: Guarantee) -> str:
         f"Not covered: {more}anything stored beside the reports, other data on the same people, inference without "
         "identification."
     )
+
+
+def matrix_text(given: MatrixGuarantee) -> str:
+    """The number, what it is about, and every property of the matrix."""
+    store = given.all_reports
+    headline = (
+        f"At most {words.percent(1.0 - store.bayes_error)} of people can be re-identified by whoever holds everybody's "
+        f"reports (by chance: {words.percent(given.prior_max or 1.0 / given.users)})."
+    )
+    size = (
+        f"Matrix of {words.plural(given.inputs, 'item')} and {words.plural(given.outputs, 'answer')}: epsilon "
+        f"{words.digits(given.epsilon, 4)}, theta {words.digits(given.theta, 4)}\n"
+        f"{words.plural(given.users, 'person', 'people')}, {words.plural(given.reports_per_user, 'report')} per person"
+    )
+    rows = [
+        ["re-identified, at most", words.percent(1.0 - store.list_error), words.percent(1.0 - given.list_error)],
+        ["information, bits", words.digits(store.alpha_bits), words.digits(given.alpha_bits_composed)],
+        ["worst-case certainty", words.percent(store.posterior_max), words.percent(given.posterior_max)],
+    ]
+    leaks = output.table(["what leaks:", "all reports", "one person's alone"], rows)
+    properties = [
+        ["information about the sender of one report, bits", _ends(given.alpha_bits)],
+        ["error rate of the attacker from one report", _ends(given.bayes_error)],
+        ["capacity, bits", _ends(given.capacity_bits)],
+        ["order-2 information, bits", _ends(given.order_2_bits)],
+        ["Bayes capacity, bits", f"{math.log2(given.bayes_capacity):.6g}"],
+        ["contraction of information", _ends(given.contraction)],
+        ["contraction of total variation", f"{given.dobrushin:.6g}"],
+    ]
+    return "\n\n".join(
+        [output.paragraph(headline), size, leaks, output.table(["one report, worst data", ""], properties)]
+    )
+
+
+def _ends(value: Between) -> str:
+    """One number where both ends print the same."""
+    low, high = f"{value.low:.6g}", f"{value.high:.6g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def numbers_text(given: NumbersGuarantee) -> str:
+    """The number, what the numbers of reports alone tell, and every group."""
+    store = given.all_reports
+    stored = "reports, linked by person" if store.linked else "reports, not linked to each other"
+    headline = (
+        f"At most {words.percent(1.0 - store.bayes_error)} of people can be re-identified by whoever holds everybody's "
+        f"{stored}, and {words.percent(1.0 - given.numbers_bayes_error)} from the number of their reports alone (by "
+        f"chance: {words.percent(1.0 / given.users)})."
+    )
+    rows = [["all", words.count(given.users), *_shares(store), *_shares(given.alone)]]
+    for group in given.groups:
+        together = ["", ""] if group.all_reports is None else _shares(group.all_reports)
+        rows.append([words.count(group.reports), words.count(group.users), *together, *_shares(group.alone)])
+    headers = ["reports", "people", "all reports: share", "certainty", "one person's: share", "certainty"]
+    remedy = (
+        "Whoever sends a number of reports that few others send is known by it. Let everybody send the largest number, "
+        "filled up with reports about made-up items: then --users and --reports tell what holds."
+    )
+    return "\n\n".join([output.paragraph(headline), output.table(headers, rows), output.paragraph(remedy)])
+
+
+def _shares(given: SpentAlone | AllReports) -> list[str]:
+    """The share re-identified and the worst-case certainty, at most."""
+    return [words.percent(1.0 - given.bayes_error), words.percent(given.posterior_max)]

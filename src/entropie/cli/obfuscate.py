@@ -18,13 +18,13 @@ from entropie.cli.options import (
     Command,
     build_mechanism,
     dictionary_option,
-    json_option,
     load_parameters,
     mechanism_options,
     memory_option,
     option,
     parameters_option,
     public_option,
+    viewed,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _SHARE_HELD = 4
 @public_option
 @option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
 @memory_option
-@json_option
+@viewed("json")
 def obfuscate(
     values: Path,
     column: str,
@@ -63,7 +63,7 @@ def obfuscate(
     keep_order: bool,
     seed: int | None,
     memory: int | None,
-    as_json: bool,
+    view: output.View,
     **options: Any,
 ) -> None:
     """Send a column of items through a mechanism, row by row, and write the reports in random order.
@@ -123,10 +123,7 @@ def obfuscate(
         simulated=seed is not None,
         seconds=round(time.perf_counter() - begun, 3),
     )
-    if as_json:
-        output.print_json(made_of.to_json())
-    else:
-        output.show("\n".join(_told(made_of, built, output.name(values), new_dictionary)))
+    view.show(made_of.to_json, lambda: "\n".join(_told(made_of, built, output.name(values), new_dictionary)))
 
 
 def _told(made: Obfuscated, built: Any, source: str, new_dictionary: bool) -> Iterator[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from entropie.atomic import publicly
+from entropie.cli.output import View
 from entropie.errors import EntropieError, InvalidInput
 from entropie.kinds import Kind, converted, option_of
 from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
@@ -137,9 +139,26 @@ def option(*names: str, group: str = "", **settings: Any) -> Callable[[AnyComman
     return click.option(*names, cls=Grouped, group=group, **settings)
 
 
-json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document instead of text.")
-verbose_option = option("--verbose", "-v", is_flag=True, group="Output", help="Print all numbers and explanations.")
-quiet_option = option("--quiet", "-q", is_flag=True, group="Output", help="Print nothing; the exit code tells.")
+_VIEWS = {
+    "json": option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document instead of text."),
+    "verbose": option("--verbose", "-v", is_flag=True, group="Output", help="Print all numbers and explanations."),
+    "quiet": option("--quiet", "-q", is_flag=True, group="Output", help="Print nothing; the exit code tells."),
+}
+
+
+def viewed(*names: str) -> Callable[[AnyCommand], AnyCommand]:
+    """--json, --verbose and --quiet, or those named, as one argument `view`."""
+
+    def decorate(command: AnyCommand) -> AnyCommand:
+        @functools.wraps(command)
+        def run(*, as_json: bool, verbose: bool = False, quiet: bool = False, **named: object) -> Any:
+            return command(view=View(as_json, verbose, quiet), **named)
+
+        return _together(cast(AnyCommand, run), *(_VIEWS[name] for name in names or _VIEWS))
+
+    return decorate
+
+
 public_option = option(
     "--public",
     is_flag=True,

@@ -11,18 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    SHARE,
-    SIZE,
-    Command,
-    given,
-    json_option,
-    option,
-    options_of,
-    quiet_option,
-    verbose_option,
-)
+from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, option, options_of, viewed
 from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:
@@ -65,10 +54,8 @@ _MOST_EVENTS = 1e12  # of one person
 @option("--cores", type=COUNT, metavar="C", group="Running", help="Cores of an executor. [4; all of this machine]")
 @option("--memory", type=SIZE, metavar="SIZE", group="Running", help="Memory of an executor. [16GB; no limit here]")
 @option("--throughput", type=float, default=200.0, metavar="MB", group="Running", help="MB/s of an executor. [200]")
-@verbose_option
-@quiet_option
-@json_option
-def plan(as_json: bool, verbose: bool, quiet: bool, **options: Any) -> None:
+@viewed()
+def plan(view: output.View, **options: Any) -> None:
     """Project what an assessment takes: blocks, hours, memory, bytes moved.
 
     Prices the attacks and blocks that `assess` would run. Nothing is read, and Spark is not needed. docs/scaling.md has
@@ -81,10 +68,7 @@ def plan(as_json: bool, verbose: bool, quiet: bool, **options: Any) -> None:
     """
     chosen = given(options)
     found = _priced(chosen)
-    if as_json:
-        output.print_json(found.to_json())
-    elif not quiet:
-        output.show(plan_text(found, verbose))
+    view.show(found.to_json, lambda: plan_text(found, view.verbose))
 
 
 def _priced(chosen: Mapping[str, Any]) -> Price:

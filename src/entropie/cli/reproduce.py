@@ -11,16 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output, stopping
-from entropie.cli.options import (
-    COUNT,
-    FOLDER,
-    Command,
-    json_option,
-    option,
-    public_option,
-    quiet_option,
-    verbose_option,
-)
+from entropie.cli.options import COUNT, FOLDER, Command, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction
@@ -45,9 +36,7 @@ if TYPE_CHECKING:
     help="Folder for results. [entropie-paper]",
 )
 @public_option
-@verbose_option
-@quiet_option
-@json_option
+@viewed()
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of everything drawn. [0]")
 @option("--threads", type=COUNT, metavar="N", group="Running", help="Threads to use. [all cores]")
 def reproduce(
@@ -57,9 +46,7 @@ def reproduce(
     out: Path,
     seed: int,
     threads: int | None,
-    verbose: bool,
-    quiet: bool,
-    as_json: bool,
+    view: output.View,
 ) -> None:
     """Reproduce the paper: figures 1 to 10, `cities` (real data), `growth` (time), or `all` but growth.
 
@@ -82,12 +69,9 @@ def reproduce(
     if data is not None:
         command += " --data DIR"  # where files lie is nobody's business
     stopping.instead(f"Stopped; finished steps are in {output.name(out)}, the same command continues.")
-    with claimed(out), output.stages(quiet=quiet) as progress:
+    with claimed(out), output.stages(quiet=view.quiet) as progress:
         done = run(figures, settings, out, progress=progress, command=command)
-    if as_json:
-        output.print_json(done.to_json())
-    elif not quiet:
-        output.show(reproduction_text(done, out, verbose))
+    view.show(done.to_json, lambda: reproduction_text(done, out, view.verbose))
 
 
 def reproduction_text(done: Reproduction, out: Path, verbose: bool = False) -> str:

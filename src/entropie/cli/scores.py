@@ -5,23 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    FOLDER,
-    Command,
-    json_option,
-    memory_option,
-    option,
-    public_option,
-    quiet_option,
-    verbose_option,
-)
+from entropie.cli.options import COUNT, FOLDER, Command, memory_option, option, public_option, viewed
 from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -48,24 +38,11 @@ if TYPE_CHECKING:
 @public_option
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of the bootstrap. [0]")
 @memory_option
-@verbose_option
-@quiet_option
-@json_option
+@viewed()
 def scores(
-    paths: tuple[str, ...],
-    distance: bool,
-    failed: str,
-    failed_score: float,
-    matcher: str | None,
-    name: str | None,
-    others: tuple[str, ...],
-    out: Path | None,
-    seed: int,
-    memory: int | None,
-    verbose: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+    paths: tuple[str, ...], distance: bool, name: str | None, others: tuple[str, ...], out: Path | None,
+    view: output.View, **options: Any,
+) -> None:  # fmt: skip
     """Measure the scores of another matcher, biometric or any other.
 
     PATHS is one matrix (subject ids in its first row and column), two lists (genuine scores, impostor scores), or a
@@ -82,15 +59,7 @@ def scores(
     named = _systems(paths, name, others)
     with contextlib.nullcontext() if out is None else claimed(out) as place:
         measured = {
-            called: score_measures(
-                *files,
-                kind="distance" if distance else "similarity",
-                failed=failed,  # type: ignore[arg-type]
-                failed_score=failed_score,
-                matcher=matcher,
-                seed=seed,
-                memory=memory,
-            )
+            called: score_measures(*files, kind="distance" if distance else "similarity", **options)
             for called, files in named.items()
         }
         written: tuple[Path, ...] = ()
@@ -100,12 +69,11 @@ def scores(
             systems = Systems.of(measured)
             written = () if place is None else systems.write_into(place)
     first = next(iter(measured.values()))
-    if as_json:
-        output.print_json(first.to_json() if len(measured) == 1 else systems.to_json())
-    elif not quiet:
-        output.show(scores_text(first, verbose) if len(measured) == 1 else systems_text(measured))
-        if written:
-            output.show(f"\nReport: {output.name(written[-1])}")
+    report = f"\n\nReport: {output.name(written[-1])}" if written else ""
+    if len(measured) == 1:
+        view.show(first.to_json, lambda: scores_text(first, view.verbose) + report)
+    else:
+        view.show(systems.to_json, lambda: systems_text(measured) + report)
 
 
 def _systems(paths: tuple[str, ...], name: str | None, others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -10,18 +10,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import (
-    COUNT,
-    FILE,
-    SHARE,
-    Command,
-    json_option,
-    memory_option,
-    option,
-    public_option,
-    quiet_option,
-    verbose_option,
-)
+from entropie.cli.options import COUNT, FILE, SHARE, Command, memory_option, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.data.simulation import Simulated
@@ -61,22 +50,11 @@ _CURVE = (0.01, 0.1, 0.5)
 @option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Same seed, same events. [0]")
 @option("--threads", type=COUNT, metavar="N", group="Running", help="Threads. [all cores]")
 @memory_option
-@verbose_option
-@quiet_option
-@json_option
+@viewed()
 def simulate(
-    kind: str,
-    users: int | None,
-    scale: float | None,
-    seed: int,
-    out: Path | None,
-    compare: Path | None,
-    threads: int | None,
-    memory: int | None,
-    verbose: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+    kind: str, users: int | None, scale: float | None, out: Path | None, compare: Path | None, view: output.View,
+    **options: Any,
+) -> None:  # fmt: skip
     """Simulate events of people who do not exist, at any scale.
 
     KIND is the data set to imitate: check-ins (foursquare, or its cities new-york and sao-paulo) or films rated 4 and
@@ -100,21 +78,19 @@ def simulate(
         raise InvalidParameter(
             f"Give {marked('out')} to write events, or {marked('compare')} to compare with real ones."
         )
-    people, run = _people(kind, users, scale), Run(seed=seed, threads=threads, memory=memory)
+    people, run = _people(kind, users, scale), Run(**options)
     if out is not None:
         check_file(out)
         with output.stages() as progress:
-            made = simulate_file(kind, people, path=out, seed=seed, threads=threads, progress=progress)
+            made = simulate_file(kind, people, path=out, seed=run.seed, threads=run.threads, progress=progress)
         document, text = _written(made, out)
     else:
         assert compare is not None
         there = keep_active_users(read_events(Source(compare), run).traces).traces
-        document, text = _compared(there, simulate_traces(kind, people, seed=seed, threads=threads), threads, verbose)
-        document = {"kind": kind, "seed": seed, **document}
-    if as_json:
-        output.print_json(document)
-    elif not quiet:
-        output.show(text)
+        here = simulate_traces(kind, people, seed=run.seed, threads=run.threads)
+        document, text = _compared(there, here, run.threads, view.verbose)
+        document = {"kind": kind, "seed": run.seed, **document}
+    view.show(lambda: document, lambda: text)
 
 
 def _people(kind: str, users: int | None, scale: float | None) -> int | None:

@@ -16,24 +16,23 @@ from entropie.cli.options import (
     COUNT,
     FILE,
     FOLDER,
-    AnyCommand,
     Command,
+    Grouped,
     given,
-    json_option,
     junit_option,
     markdown_option,
     option,
     options_of,
     public_option,
-    quiet_option,
-    verbose_option,
+    viewed,
 )
-from entropie.mitigate.mitigation import KINDS, Mitigation, Values
 from entropie.request import Attackers, Limits, People, Request, Run, Source, SplitRule
 from entropie.words import count, interval, percent, plural
 
 if TYPE_CHECKING:
-    from entropie.release.result import Sweep, SweepRow
+    from entropie.mitigate.kind import Kind, Values
+    from entropie.release.result import Sweep as Swept
+    from entropie.release.result import SweepRow
 
 _NO_INPUTS = ("grid", "category")  # here they are mitigations
 _SCREEN = 14  # lines of 25 that the sentences and the frame of the table leave
@@ -59,23 +58,33 @@ class ListOf(click.ParamType[tuple[Any, ...]]):
             return self.fail(f"{value!r} is not a list of {self._values.called}.", param, ctx)
 
 
-def mitigation_options(command: AnyCommand) -> AnyCommand:
-    """One option for each kind of mitigation."""
-    for kind in reversed(KINDS.values()):
-        listed: dict[str, Any] = {"type": ListOf(kind.values), "default": ()}
-        several = listed if "," in kind.metavar else {"multiple": True}
-        shown = {"metavar": kind.metavar, "help": kind.help, "group": "Mitigation"}
-        command = option(f"--{kind.name.replace('_', '-')}", **several, **shown)(command)
-    return command
+class Sweep(Command):
+    """A command with one option for each kind of mitigation, made when it is run: the kinds know how to compute."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options; those of mitigations stand before the others of their group."""
+        from entropie.mitigate.kinds import KINDS
+
+        known = {param.name for param in self.params}
+        made = [_option_of(kind) for kind in KINDS.values() if kind.name not in known]
+        place = next(at for at, param in enumerate(self.params) if param.name == "only")
+        self.params[place:place] = made
+        return super().get_params(ctx)
 
 
-@click.command(cls=Command)
+def _option_of(kind: Kind) -> click.Parameter:
+    listed: dict[str, Any] = {"type": ListOf(kind.values), "default": ()}
+    several = listed if "," in kind.metavar else {"multiple": True}
+    name = f"--{kind.name.replace('_', '-')}"
+    return Grouped([name], metavar=kind.metavar, help=kind.help, group="Mitigation", **several)
+
+
+@click.command(cls=Sweep)
 @click.argument("events", required=False)
 @options_of(Source, People, without=_NO_INPUTS)
 @options_of(SplitRule, only=("rule",))
 @options_of(Attackers, only=("targets", "scope", "matchers"))
 @options_of(Limits, only=_JUDGED)
-@mitigation_options
 @option("--only", is_flag=True, group="Mitigation", help="Try no kind but those named.")
 @option("--cost", metavar="SCALE", group="Mitigation", default="information",
         help="information, items, item-hours, flows or top.")  # fmt: skip
@@ -86,9 +95,7 @@ def mitigation_options(command: AnyCommand) -> AnyCommand:
 @junit_option
 @markdown_option
 @public_option
-@json_option
-@verbose_option
-@quiet_option
+@viewed()
 @options_of(Run, without=("engine", "master"))
 def sweep(
     events: str | None,
@@ -100,9 +107,7 @@ def sweep(
     apply_to: Path | None,
     junit: Path | None,
     markdown: Path | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
+    view: output.View,
     **options: Any,
 ) -> int:
     """Find the cheapest way to make EVENTS meet a limit, or that there is none.
@@ -122,6 +127,8 @@ def sweep(
     from entropie.data.columns import check_table
     from entropie.errors import InvalidInput
     from entropie.gate.judged import Judged
+    from entropie.mitigate.kinds import KINDS
+    from entropie.mitigate.mitigation import Mitigation
     from entropie.release.apply import apply as applied
     from entropie.release.apply import manifest_path
     from entropie.release.result import FILES
@@ -142,7 +149,7 @@ def sweep(
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, options["lat"], options["lon"])
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
-        with output.stages(quiet=quiet) as progress:
+        with output.stages(quiet=view.quiet) as progress:
             result = swept(Request.of(events, {**given(options), "progress": progress}), tried)
         result = replace(result, provenance=replace(result.provenance, command=output.command()))
         if out is not None:
@@ -150,22 +157,21 @@ def sweep(
     verdicts.write(attempts, lambda: Judged.of_sweep(result.to_json(), result.exit_code), "sweep")
     made = None
     if apply_to is not None and result.plan is not None:
-        with output.stages(quiet=quiet) as progress:
+        with output.stages(quiet=view.quiet) as progress:
             known = {"source": options["source"], "memory": options["memory"], "progress": progress}
             made = attempts.run(partial(applied, result.plan, events, apply_to, **known))
-    if as_json:
-        output.print_json(result.to_json())
-    elif not quiet:
-        called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
-        shown = sweep_text(result, output.name(called), verbose=verbose)
-        files = [] if out is None else [_files(result, out)]
-        told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
-        output.show("\n".join([shown, *files, *told]))
+    called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
+    files = [] if out is None else [_files(result, out)]
+    told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
+    view.show(
+        result.to_json,
+        lambda: "\n".join([sweep_text(result, output.name(called), verbose=view.verbose), *files, *told]),
+    )
     attempts.raise_failed()
     return result.exit_code
 
 
-def _files(result: Sweep, out: Path) -> str:
+def _files(result: Swept, out: Path) -> str:
     from entropie.release.result import FILES
 
     lines = [f"Report:      {output.name(out / FILES[3])}", f"All numbers: {output.name(out / FILES[0])}"]
@@ -174,7 +180,7 @@ def _files(result: Sweep, out: Path) -> str:
     return "\n".join(lines)
 
 
-def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
+def sweep_text(result: Swept, name: str, *, verbose: bool = False) -> str:
     """The terminal view of a sweep: the answer, what it rests on, then the rows."""
     from entropie.mitigate.loss import LOST
 
@@ -199,7 +205,7 @@ def sweep_text(result: Sweep, name: str, *, verbose: bool = False) -> str:
     return "\n".join([*head, f"{what}:", table, "", *notes, output.paragraph(" ".join(filter(None, foot)))])
 
 
-def _read(result: Sweep, name: str) -> list[str]:
+def _read(result: Swept, name: str) -> list[str]:
     facts, columns = result.input, result.input.columns
     tried = f"{count(len(result.rows))} of {plural(result.combinations, 'combination')} tried"
     lines = output.paragraph(f"{name}: {plural(facts.users or 0, 'person', 'people')}; {tried}").splitlines()

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from entropie.cli import output
-from entropie.cli.output import Attempts
+from entropie.cli.output import Attempts, View
+from entropie.request import Request
+from entropie.table_request import TableRequest
 from entropie.words import plural
 
 if TYPE_CHECKING:
+    from entropie.assessment import Assessment
     from entropie.gate.judged import Judged
+    from entropie.table import TableAssessment
+
+Asked = TypeVar("Asked", bound=Request | TableRequest)
+Found = TypeVar("Found", bound="Assessment | TableAssessment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,51 @@ class Verdicts:
         for path, write in ((self.junit, write_junit), (self.markdown, write_markdown)):
             if path is not None:
                 attempts.run(partial(write, path, [judged()], title))
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[Asked, Found]):
+    """A job of a command: what runs it, the files that its result writes, and its text."""
+
+    name: str
+    run: Callable[[Asked], Found]
+    files: tuple[str, ...]
+    text: Callable[[Found, Sequence[Path], bool], str]
+
+
+def judged(request: Asked, work: Work[Asked, Found], view: View) -> Found:
+    """Run a request, write its files, print what it came to.
+
+    Nothing found is lost for a file that cannot be written: each is tried, the result is printed, then it is said.
+    """
+    from entropie.atomic import check_file, claimed, publicly, refuse_overwriting, written
+    from entropie.gate.judged import Judged
+    from entropie.gate.metrics import write_metrics
+
+    wanted = request.output
+    own = [] if wanted.out is None else [wanted.out / file for file in work.files]
+    verdicts = Verdicts.of(wanted.junit, wanted.markdown)
+    refuse_overwriting(request.inputs, [*own, wanted.metrics, *verdicts.paths])
+    if wanted.metrics is not None:
+        check_file(wanted.metrics)
+    tried = Attempts()
+    with (
+        publicly() if wanted.public else nullcontext(),
+        nullcontext() if wanted.out is None else claimed(wanted.out),
+    ):
+        with output.stages(quiet=view.quiet) as progress:
+            progress("reading", 0.0)
+            how = replace(request.run, progress=progress, command=output.command())
+            result = work.run(replace(request, run=how))
+        if wanted.out is not None:
+            tried.run(partial(result.write_into, wanted.out, report=wanted.report))
+        if wanted.metrics is not None:
+            tried.run(partial(write_metrics, wanted.metrics, result.document))
+        verdicts.write(tried, lambda: Judged.of_assessment(result.document, kind=work.name), work.name)
+    files = [file for file in own if file in written()]
+    tried.run(lambda: view.show(lambda: result.document, lambda: work.text(result, files, view.verbose)))
+    tried.raise_failed()
+    return result
 
 
 def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:

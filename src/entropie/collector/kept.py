@@ -24,7 +24,6 @@ from entropie.mechanisms.ledger import Ledger
 if sys.platform != "win32":
     import fcntl
 
-SCHEMA = "entropie.device"
 _REMEDY = "a new one would forget what was sent: restore it, or opt out for good"
 
 

@@ -10,32 +10,24 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psycopg
 
-from entropie.collector import document
 from entropie.collector.mark import Mark, rolled_back
-from entropie.collector.store import (
-    KEY_BYTES,
-    Added,
-    Batch,
-    Cells,
-    Held,
-    Hour,
-    StoreBusy,
-    StoreFull,
-    Totals,
-    this_hour,
-    unbalanced,
-)
+from entropie.collector.store import Store, StoreBusy, StoreFull, counts_in, held_in, seen_in, totals_in, unbalanced
 from entropie.errors import InvalidInput
 
-Link = psycopg.Connection[Any]
+
+class Link(psycopg.Connection[Any]):
+    """A connection that takes statements as every store writes them."""
+
+    def execute(self, query: Any, params: Any = None, **how: Any) -> psycopg.Cursor[Any]:
+        """Run one statement; its parameters are marked with `?`."""
+        return super().execute(query.replace("?", "%s"), params, **how)
+
 
 VERSION = 1
 _SCHEMA = """
@@ -56,7 +48,7 @@ _FULL = "53100"
 _MAKING = 0x656E7470  # the lock of whoever makes the tables
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """The store behind a URL."""
 
     def __init__(self, url: str, mark: Path | None = None, *, make: bool = True) -> None:
@@ -84,13 +76,13 @@ class PostgresStore:
 
     def _make(self) -> None:
         with self._changing() as change:
-            change.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+            change.execute("SELECT pg_advisory_xact_lock(?)", (_MAKING,))
             change.execute(_SCHEMA)
-            facts = [("version", str(VERSION)), ("store", secrets.token_hex(16))]
-            change.cursor().executemany("INSERT INTO facts VALUES(%s, %s) ON CONFLICT DO NOTHING", facts)
+            for fact in (("version", str(VERSION)), ("store", secrets.token_hex(16))):
+                change.execute("INSERT INTO facts VALUES(?, ?) ON CONFLICT DO NOTHING", fact)
 
     def _connected(self) -> Link:
-        return psycopg.connect(
+        return Link.connect(
             self._url,
             autocommit=True,
             connect_timeout=10,
@@ -99,7 +91,6 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[Link]:
-        """One transaction, on the disk when the block ends; undone where anything fails."""
         with self._lock:
             try:
                 if self._own is None or self._own.closed:
@@ -120,7 +111,6 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _read(self) -> Iterator[Link]:
-        """One state of the store, whatever is counted meanwhile."""
         try:
             with contextlib.closing(self._connected()) as connection, connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -128,105 +118,33 @@ class PostgresStore:
         except psycopg.Error as problem:
             raise _refusal(problem) from None
 
-    def collections(self) -> list[Held]:
-        """All collections, in the order of their ids."""
-        with self._read() as read:
-            return _held(read)
+    def _open_places(self, change: Link, collections: list[str]) -> dict[str, int]:
+        """Each row is locked, in one order for all processes."""
+        rows = change.execute(
+            "SELECT id, place FROM collections WHERE id = ANY(?) AND key IS NOT NULL ORDER BY place FOR UPDATE",
+            (collections,),
+        )
+        return dict(rows.fetchall())
 
-    def find(self, collection: str) -> Held | None:
-        """One collection, if it is here."""
-        with self._read() as read:
-            row = read.execute("SELECT id, document, key FROM collections WHERE id = %s", (collection,)).fetchone()
-        return None if row is None else Held(*row)
+    def _newcomers(self, change: Link, place: int, nonces: Iterable[int]) -> Callable[[int], bool]:
+        sent = "SELECT DISTINCT unnest(?::bigint[])"
+        insert = f"INSERT INTO nonces_{place} {sent} ON CONFLICT DO NOTHING RETURNING hash"
+        new = {nonce for (nonce,) in change.execute(insert, (list(nonces),))}
 
-    def create(self, content: bytes) -> bool:
-        """Add a collection, on the disk when this returns; False where it is here already."""
-        collection, key = document.read(content).id, secrets.token_bytes(KEY_BYTES)
-        with self._changing() as change:
-            row = change.execute(
-                "INSERT INTO collections(id, document, key) VALUES(%s, %s, %s) ON CONFLICT DO NOTHING RETURNING place",
-                (collection, content, key),
-            ).fetchone()
-            if row is not None:
-                change.execute(f"CREATE TABLE nonces_{int(row[0])}(hash bigint PRIMARY KEY)")
-            return row is not None
+        def comes(nonce: int) -> bool:
+            known = nonce not in new
+            new.discard(nonce)
+            return not known
 
-    def close(self, collection: str) -> None:
-        """Take no more reports for it, and drop its nonces and their key."""
-        with self._changing() as change:
-            for place in _open_places(change, [collection]).values():
-                nonces = f"nonces_{place}"
-                change.execute(
-                    f"UPDATE collections SET key = NULL, seen = (SELECT COUNT(*) FROM {nonces}) WHERE place = %s",
-                    (place,),
-                )
-                change.execute(f"DROP TABLE {nonces}")
+        return comes
 
-    def add(self, batches: Sequence[Batch]) -> list[Added | None]:
-        """Count batches, all or none, on the disk when this returns; None for one whose collection takes nothing."""
-        with self._changing() as change:
-            places = _open_places(change, sorted({batch.collection for batch in batches}))
-            new = {
-                collection: _new_nonces(change, place, [one for one in batches if one.collection == collection])
-                for collection, place in places.items()
-            }
-            tally: Counter[tuple[int, int]] = Counter()
-            sums: dict[int, list[int]] = {place: [0, 0, 0] for place in places.values()}
-            answers: list[Added | None] = []
-            for batch in batches:
-                if batch.collection not in places:
-                    answers.append(None)
-                    continue
-                place, left, accepted = places[batch.collection], new[batch.collection], 0
-                for nonce, cell in zip(batch.hashes, batch.cells, strict=True):
-                    if nonce in left:
-                        left.discard(nonce)
-                        tally[place, cell] += 1
-                        accepted += 1
-                answer = Added(accepted, len(batch.hashes) - accepted, batch.invalid)
-                for which, number in enumerate((answer.accepted, answer.duplicate, answer.invalid)):
-                    sums[place][which] += number
-                answers.append(answer)
-            _write(change, tally, sums)
-        return answers
-
-    def counts(self, collection: str) -> Cells:
-        """How often each cell was reported."""
-        with self._read() as read:
-            return _counts(read, collection)
-
-    def totals(self, collection: str) -> Totals:
-        """Records since the collection was created."""
-        with self._read() as read:
-            return _totals(read, collection)
-
-    def seen(self, collection: str) -> int:
-        """Different nonces that were seen, counted one by one while the collection is open."""
-        with self._read() as read:
-            return _seen(read, collection)
-
-    def hourly(self, collection: str) -> list[Hour]:
-        """Records by the hour, from the first hour with any."""
-        with self._read() as read:
-            rows = read.execute(
-                "SELECT hour, h.accepted, h.duplicate, h.invalid FROM hours h JOIN collections USING(place) "
-                "WHERE id = %s ORDER BY hour",
-                (collection,),
+    def _add_cells(self, change: Link, rows: Collection[tuple[int, int, int]]) -> None:
+        if rows:
+            change.execute(
+                "INSERT INTO cells AS c SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bigint[]) "
+                "ON CONFLICT(place, cell) DO UPDATE SET count = c.count + excluded.count",
+                list(map(list, zip(*rows, strict=True))),
             )
-            return [Hour(*row) for row in rows]
-
-    def note(self, name: str, value: str | None = None) -> str | None:
-        """A short text that the service keeps under a name, and its new value where one is given."""
-        name = f"note {name}"
-        if value is not None:
-            with self._changing() as change:
-                change.execute(
-                    "INSERT INTO facts VALUES(%s, %s) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-                    (name, value),
-                )
-        with self._read() as read:
-            row = read.execute("SELECT value FROM facts WHERE name = %s", (name,)).fetchone()
-        return None if row is None else str(row[0])
 
     def problems(self) -> list[str]:
         """Sentences on what does not add up; none where the store is sound."""
@@ -240,8 +158,10 @@ class PostgresStore:
             behind = [] if self._mark_path is None else rolled_back(_NAME, self._mark_path, *_commits(read))
             return behind + [
                 sentence
-                for held in _held(read)
-                for sentence in unbalanced(held, _counts(read, held.id), _totals(read, held.id), _seen(read, held.id))
+                for held in held_in(read)
+                for sentence in unbalanced(
+                    held, counts_in(read, held.id), totals_in(read, held.id), seen_in(read, held.id)
+                )
             ]
 
     def end(self) -> None:
@@ -272,64 +192,3 @@ def _commits(read: Link) -> tuple[str, int]:
     ).fetchone()
     assert row is not None
     return str(row[0]), int(row[1])
-
-
-def _held(read: Link) -> list[Held]:
-    return [Held(*row) for row in read.execute('SELECT id, document, key FROM collections ORDER BY id COLLATE "C"')]
-
-
-def _open_places(change: Link, collections: list[str]) -> dict[str, int]:
-    """Where the collections are that take reports; each row is locked, in one order for all processes."""
-    rows = change.execute(
-        "SELECT id, place FROM collections WHERE id = ANY(%s) AND key IS NOT NULL ORDER BY place FOR UPDATE",
-        (collections,),
-    )
-    return {str(name): int(place) for name, place in rows}
-
-
-def _new_nonces(change: Link, place: int, batches: list[Batch]) -> set[int]:
-    """The nonces of these batches that were not there; they are now."""
-    insert = f"INSERT INTO nonces_{place} SELECT DISTINCT unnest(%s::bigint[]) ON CONFLICT DO NOTHING RETURNING hash"
-    hashes = [nonce for batch in batches for nonce in batch.hashes]
-    return {int(nonce) for (nonce,) in change.execute(insert, (hashes,))} if hashes else set()
-
-
-def _write(change: Link, tally: Counter[tuple[int, int]], sums: dict[int, list[int]]) -> None:
-    if tally:
-        places, cells = zip(*tally, strict=True)
-        change.execute(
-            "INSERT INTO cells AS c SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) "
-            "ON CONFLICT(place, cell) DO UPDATE SET count = c.count + excluded.count",
-            (list(places), list(cells), list(tally.values())),
-        )
-    for place, numbers in sums.items():
-        change.execute(
-            "UPDATE collections SET accepted = accepted + %s, duplicate = duplicate + %s, invalid = invalid + %s "
-            "WHERE place = %s",
-            (*numbers, place),
-        )
-        change.execute(
-            "INSERT INTO hours AS h VALUES(%s, %s, %s, %s, %s) ON CONFLICT(place, hour) DO UPDATE SET accepted = "
-            "h.accepted + excluded.accepted, duplicate = h.duplicate + excluded.duplicate, "
-            "invalid = h.invalid + excluded.invalid",
-            (place, this_hour(), *numbers),
-        )
-
-
-def _counts(read: Link, collection: str) -> Cells:
-    sought = "SELECT cell, count FROM cells JOIN collections USING(place) WHERE id = %s ORDER BY cell"
-    rows = np.array(read.execute(sought, (collection,)).fetchall(), np.int64).reshape(-1, 2)
-    return Cells(rows[:, 0], rows[:, 1])
-
-
-def _totals(read: Link, collection: str) -> Totals:
-    row = read.execute("SELECT accepted, duplicate, invalid FROM collections WHERE id = %s", (collection,)).fetchone()
-    return Totals(*(row or (0, 0, 0)))
-
-
-def _seen(read: Link, collection: str) -> int:
-    row = read.execute("SELECT place, key IS NULL, seen FROM collections WHERE id = %s", (collection,)).fetchone()
-    if row is None or row[1]:
-        return 0 if row is None else int(row[2])
-    counted = read.execute(f"SELECT COUNT(*) FROM nonces_{int(row[0])}").fetchone()
-    return 0 if counted is None else int(counted[0])

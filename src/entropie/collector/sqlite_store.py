@@ -14,27 +14,23 @@ import secrets
 import shutil
 import sqlite3
 import threading
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from entropie.atomic import replacing
-from entropie.collector import document
 from entropie.collector.mark import Mark, in_use, mark_of, rolled_back
 from entropie.collector.store import (
-    KEY_BYTES,
-    Added,
-    Batch,
-    Cells,
     Held,
-    Hour,
+    Store,
     StoreBusy,
     StoreFull,
-    Totals,
-    this_hour,
+    add_collection,
+    add_records,
+    counts_in,
+    held_in,
+    seen_in,
+    totals_in,
     unbalanced,
 )
 from entropie.errors import InvalidInput, OutputFailed, printable
@@ -70,20 +66,19 @@ _ENDS = {
 }
 _FULL = {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "SQLITE_IOERR_TRUNCATE"}
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
-_ADD_CELL = "INSERT INTO cells VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
-_COUNTED = "accepted = accepted + ?, duplicate = duplicate + ?, invalid = invalid + ?"
-
 
 Use = Literal["counting", "reading", "filling"]
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """The store in a file, used for one of three ends.
 
     counting    made where there is none, with its mark, a log and the lock of the one process that writes
     reading     makes no file, takes no lock and is not changed to a new version
     filling     an empty file of somebody else's is made a store, with nothing beside it; they put it on the disk
     """
+
+    _HASH = "INTEGER"
 
     def __init__(self, where: str | os.PathLike[str], use: Use = "counting") -> None:
         self.path = Path(where).resolve()
@@ -191,7 +186,6 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, on the disk when the block ends; undone where anything fails."""
         with self._lock:
             try:
                 self._own.execute("BEGIN IMMEDIATE")
@@ -211,7 +205,6 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:
-        """One state of the store, whatever is counted meanwhile."""
         try:
             with contextlib.closing(self._connected()) as connection:
                 connection.execute("BEGIN")
@@ -219,102 +212,24 @@ class SqliteStore:
         except (sqlite3.Error, UnicodeError) as problem:
             raise self._refusal(problem) from None
 
-    def collections(self) -> list[Held]:
-        """All collections, in the order of their ids."""
-        with self._read() as read:
-            return [Held(*row) for row in read.execute("SELECT id, document, key FROM collections ORDER BY id")]
-
-    def find(self, collection: str) -> Held | None:
-        """One collection, if it is here."""
-        with self._read() as read:
-            row = read.execute("SELECT id, document, key FROM collections WHERE id = ?", (collection,)).fetchone()
-        return None if row is None else Held(*row)
-
-    def create(self, content: bytes) -> bool:
-        """Add a collection, on the disk when this returns; False where it is here already."""
-        collection, key = document.read(content).id, secrets.token_bytes(KEY_BYTES)
-        with self._changing() as change:
-            row = (collection, content, key, 0, 0, 0, 0)
-            added = change.execute(
-                "INSERT OR IGNORE INTO collections(id, document, key, seen, accepted, duplicate, invalid) "
-                "VALUES(?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
-            if added.rowcount:
-                change.execute(f"CREATE TABLE nonces_{added.lastrowid}(hash INTEGER PRIMARY KEY)")
-            return bool(added.rowcount)
-
     def close(self, collection: str) -> None:
         """Take no more reports for it, and drop its nonces and their key."""
-        with self._changing() as change:
-            sought = "SELECT place FROM collections WHERE id = ? AND key IS NOT NULL"
-            for (place,) in change.execute(sought, (collection,)).fetchall():
-                change.execute(
-                    f"UPDATE collections SET key = NULL, seen = (SELECT COUNT(*) FROM nonces_{place}) WHERE place = ?",
-                    (place,),
-                )
-                change.execute(f"DROP TABLE nonces_{place}")
+        super().close(collection)
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._own.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds them too, else
 
-    def add(self, batches: Sequence[Batch]) -> list[Added | None]:
-        """Count batches, all or none, on the disk when this returns; None for one whose collection takes nothing."""
-        with self._changing() as change:
-            places = {one: _open_place(change, one) for one in {batch.collection for batch in batches}}
-            tally: Counter[tuple[int, int]] = Counter()
-            sums: dict[int, list[int]] = {place: [0, 0, 0] for place in places.values() if place is not None}
-            answers: list[Added | None] = []
-            for batch in batches:
-                place = places[batch.collection]
-                if place is None:
-                    answers.append(None)
-                    continue
-                insert, before = f"INSERT OR IGNORE INTO nonces_{place} VALUES(?)", sums[place][0]
-                for nonce, cell in zip(batch.hashes, batch.cells, strict=True):
-                    if change.execute(insert, (nonce,)).rowcount:
-                        tally[place, cell] += 1
-                        sums[place][0] += 1
-                accepted = sums[place][0] - before
-                answer = Added(accepted, len(batch.hashes) - accepted, batch.invalid)
-                sums[place][1] += answer.duplicate
-                sums[place][2] += answer.invalid
-                answers.append(answer)
-            _write(change, tally, sums)
-        return answers
+    def _open_places(self, change: sqlite3.Connection, collections: list[str]) -> dict[str, int]:
+        rows = dict(change.execute("SELECT id, place FROM collections WHERE key IS NOT NULL"))
+        return {name: rows[name] for name in collections if name in rows}
 
-    def counts(self, collection: str) -> Cells:
-        """How often each cell was reported."""
-        with self._read() as read:
-            return _counts(read, collection)
+    def _newcomers(self, change: sqlite3.Connection, place: int, nonces: Iterable[int]) -> Callable[[int], bool]:
+        insert = f"INSERT OR IGNORE INTO nonces_{place} VALUES(?)"
+        return lambda nonce: bool(change.execute(insert, (nonce,)).rowcount)
 
-    def totals(self, collection: str) -> Totals:
-        """Records since the collection was created."""
-        with self._read() as read:
-            return _totals(read, collection)
-
-    def seen(self, collection: str) -> int:
-        """Different nonces that were seen, counted one by one while the collection is open."""
-        with self._read() as read:
-            return _seen(read, collection)
-
-    def hourly(self, collection: str) -> list[Hour]:
-        """Records by the hour, from the first hour with any."""
-        with self._read() as read:
-            rows = read.execute(
-                "SELECT hour, h.accepted, h.duplicate, h.invalid FROM hours h JOIN collections USING(place) "
-                "WHERE id = ? ORDER BY hour",
-                (collection,),
-            )
-            return [Hour(*row) for row in rows]
-
-    def note(self, name: str, value: str | None = None) -> str | None:
-        """A short text that the service keeps under a name, and its new value where one is given."""
-        if value is not None:
-            with self._changing() as change:
-                change.execute("INSERT OR REPLACE INTO facts VALUES(?, ?)", (f"note {name}", value))
-        with self._read() as read:
-            row = read.execute("SELECT value FROM facts WHERE name = ?", (f"note {name}",)).fetchone()
-        return None if row is None else str(row[0])
+    def _add_cells(self, change: sqlite3.Connection, rows: Collection[tuple[int, int, int]]) -> None:
+        change.executemany(
+            "INSERT INTO cells VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count", rows
+        )
 
     def problems(self, *, brief: bool = False) -> list[str]:
         """Sentences on what does not add up; `brief` skips the check of indices against their tables."""
@@ -331,8 +246,8 @@ class SqliteStore:
                 if read.execute(f"PRAGMA {check}(1)").fetchone() != ("ok",):
                     return [self._damage()]
                 found = self._rolled_back(*self._commits(read))
-                for held in [Held(*row) for row in read.execute("SELECT id, document, key FROM collections")]:
-                    numbers = _counts(read, held.id), _totals(read, held.id), _seen(read, held.id)
+                for held in held_in(read):
+                    numbers = counts_in(read, held.id), totals_in(read, held.id), seen_in(read, held.id)
                     found += [*_wrong_document(held), *unbalanced(held, *numbers)]
                 return found
         except (InvalidInput, TypeError, ValueError, OverflowError) as problem:
@@ -349,8 +264,17 @@ class SqliteStore:
         with self._changing() as change:
             for other in others:
                 for held in other.collections():
-                    _absorb(change, other, held)
+                    self._absorb(change, other, held)
             change.executemany("INSERT INTO facts VALUES(?, '')", [(f"origin {one}",) for one in origins])
+
+    def _absorb(self, change: sqlite3.Connection, other: SqliteStore, held: Held) -> None:
+        add_collection(change, held.id, held.document, None)
+        (place,) = change.execute("SELECT place FROM collections WHERE id = ?", (held.id,)).fetchone()
+        cells = other.counts(held.id)
+        rows = zip(cells.cells.tolist(), cells.counts.tolist(), strict=True)
+        self._add_cells(change, [(place, *row) for row in rows])
+        change.execute("UPDATE collections SET seen = seen + ? WHERE place = ?", (other.seen(held.id), place))
+        add_records(change, place, other.hourly(held.id))
 
     def end(self) -> None:
         """Let go of the store."""
@@ -385,62 +309,6 @@ class SqliteStore:
 
 def _beside(store: Path, ending: str) -> Path:
     return store.with_name(store.name + ending)
-
-
-def _open_place(read: sqlite3.Connection, collection: str) -> int | None:
-    sought = "SELECT place FROM collections WHERE id = ? AND key IS NOT NULL"
-    row = read.execute(sought, (collection,)).fetchone()
-    return None if row is None else int(row[0])
-
-
-def _write(change: sqlite3.Connection, tally: Counter[tuple[int, int]], sums: dict[int, list[int]]) -> None:
-    change.executemany(_ADD_CELL, [(place, cell, count) for (place, cell), count in tally.items()])
-    hour = this_hour()
-    for place, numbers in sums.items():
-        change.execute(f"UPDATE collections SET {_COUNTED} WHERE place = ?", (*numbers, place))
-        _add_hour(change, place, Hour(hour, *numbers))
-
-
-def _absorb(change: sqlite3.Connection, other: SqliteStore, held: Held) -> None:
-    change.execute(
-        "INSERT OR IGNORE INTO collections(id, document, key, seen, accepted, duplicate, invalid) "
-        "VALUES(?, ?, NULL, 0, 0, 0, 0)",
-        (held.id, held.document),
-    )
-    (place,) = change.execute("SELECT place FROM collections WHERE id = ?", (held.id,)).fetchone()
-    cells, totals = other.counts(held.id), other.totals(held.id)
-    rows = zip(cells.cells.tolist(), cells.counts.tolist(), strict=True)
-    change.executemany(_ADD_CELL, [(place, *row) for row in rows])
-    numbers = (totals.accepted, totals.duplicate, totals.invalid)
-    change.execute(f"UPDATE collections SET {_COUNTED} WHERE place = ?", (*numbers, place))
-    change.execute("UPDATE collections SET seen = seen + ? WHERE place = ?", (other.seen(held.id), place))
-    for one in other.hourly(held.id):
-        _add_hour(change, place, one)
-
-
-def _add_hour(change: sqlite3.Connection, place: int, one: Hour) -> None:
-    numbers = (one.accepted, one.duplicate, one.invalid)
-    change.execute("INSERT OR IGNORE INTO hours VALUES(?, ?, 0, 0, 0)", (place, one.hour))
-    change.execute(f"UPDATE hours SET {_COUNTED} WHERE place = ? AND hour = ?", (*numbers, place, one.hour))
-
-
-def _counts(read: sqlite3.Connection, collection: str) -> Cells:
-    sought = "SELECT cell, count FROM cells JOIN collections USING(place) WHERE id = ? ORDER BY cell"
-    rows = np.array(read.execute(sought, (collection,)).fetchall(), np.int64).reshape(-1, 2)
-    return Cells(rows[:, 0], rows[:, 1])
-
-
-def _totals(read: sqlite3.Connection, collection: str) -> Totals:
-    row = read.execute("SELECT accepted, duplicate, invalid FROM collections WHERE id = ?", (collection,)).fetchone()
-    return Totals(*(row or (0, 0, 0)))
-
-
-def _seen(read: sqlite3.Connection, collection: str) -> int:
-    place = _open_place(read, collection)
-    if place is not None:
-        return int(read.execute(f"SELECT COUNT(*) FROM nonces_{place}").fetchone()[0])
-    row = read.execute("SELECT seen FROM collections WHERE id = ?", (collection,)).fetchone()
-    return 0 if row is None else int(row[0])
 
 
 def _wrong_document(held: Held) -> list[str]:

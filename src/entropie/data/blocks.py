@@ -58,7 +58,7 @@ def row_blocks(read: Callable[[int], bytes], dialect: Dialect, name: str) -> Ite
     held, line, skip, final = b"", 1, dialect.skip_lines, False
     wide = dialect.delimiter.encode() if len(dialect.delimiter) > 1 else b""
     while not final:
-        fresh = _filled(read, LINE_LIMIT_BYTES - len(held))
+        fresh = filled(read, LINE_LIMIT_BYTES - len(held))
         final = len(held) + len(fresh) < LINE_LIMIT_BYTES
         data = held + fresh if held else fresh
         if line == 1:
@@ -107,7 +107,7 @@ class _Cut:
     without: bytes = b""  # the text up to the end, if something was swallowed
 
 
-def _filled(read: Callable[[int], bytes], size: int) -> bytes:
+def filled(read: Callable[[int], bytes], size: int) -> bytes:
     """So many bytes, fewer only at the end."""
     parts = [read(size)]
     while parts[-1] and (missing := size - sum(map(len, parts))):

@@ -1,4 +1,4 @@
-"""Coarser and fewer events: units of time, prefixes, map cells, events that are kept or drawn.
+"""Coarser and fewer events: units of time, map cells, events that are kept or drawn.
 
 What is done to one event depends on the events (and a seed), never on chance outside: the same traces give the
 same result. People who lose all their events stay, with an empty trace.
@@ -7,8 +7,6 @@ same result. People who lose all their events stay, with an empty trace.
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.grid import MapGrid
@@ -21,12 +19,6 @@ NOWHERE = -1
 """Label of an event without a category or without a place on the Earth: all of them become one item."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_MONDAY = 4 * 86_400  # the epoch was a Thursday
-
-
-def prefix_groups(item_ids: pa.Array, length: int) -> NDArray[np.int64]:
-    """Group the items whose ids begin with the same `length` characters: geohash, postal code, ICD code."""
-    starts = pc.utf8_slice_codeunits(item_ids.cast(pa.large_string()), 0, length)
-    return np.asarray(starts.dictionary_encode().indices.to_numpy(zero_copy_only=False), np.int64)
 
 
 def grid_labels(latitude: ArrayLike, longitude: ArrayLike, grid: MapGrid) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropie.atomic import replacing
-from entropie.data.arrow import masked, one_of, truths_of
+from entropie.data.arrow import decoded, masked, one_of, truths_of, type_within
 from entropie.data.blocks import UNREADABLE
 from entropie.data.budget import Budget
 from entropie.data.rejects import Place, Rejects
@@ -60,7 +60,7 @@ def read_columns(
 
 def _check_plain(name: str, kind: pa.DataType, table: str) -> None:
     """Refuse a column that holds several values in one."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = type_within(kind)
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_run_end_encoded(kind):
         raise InvalidInput(f"Column `{name}` of {table} has type {kind}; it must hold text, numbers or dates.")
 
@@ -70,7 +70,7 @@ def _plain(column: Any) -> Any:
 
     Categories name also what no row holds.
     """
-    column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    column = decoded(column)
     views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     return column.cast(views[column.type]) if column.type in views else column
 

@@ -83,7 +83,18 @@ def marked(
 
 def decided(ticks: NDArray[np.int64], time: TimeFormat, column: str, name: str) -> TimeFormat:
     """Give marked ticks of a whole column their meaning, in place; refuses dates that fit both orders or neither."""
-    days, months = (int(np.count_nonzero(ticks & 3 == mark)) for mark in (1, 2))
+    order = order_told(*marks(ticks), column, name)
+    unmark(ticks, order)
+    return order
+
+
+def marks(ticks: NDArray[np.int64]) -> tuple[int, int]:
+    """How many marked ticks have the day first for certain, and how many the month."""
+    return int(np.count_nonzero(ticks & 3 == 1)), int(np.count_nonzero(ticks & 3 == 2))
+
+
+def order_told(days: int, months: int, column: str, name: str) -> TimeFormat:
+    """What comes first in a column where so many rows say so."""
     say = f"say which with {option('time_format')} day-first or month-first"
     if not days and not months:
         raise InvalidInput(
@@ -94,11 +105,15 @@ def decided(ticks: NDArray[np.int64], time: TimeFormat, column: str, name: str) 
             f"Dates in column `{column}` of {name} have the day first in {days:,} rows and the month first in "
             f"{months:,}; make them one order, or {say}."
         )
+    return TimeFormat("day-first" if days else "month-first", 10**6, told=True)
+
+
+def unmark(ticks: NDArray[np.int64], order: TimeFormat) -> None:
+    """Give marked ticks their meaning, in place."""
     either = ticks & 3 == 0
     ticks >>= 2
-    if months:
+    if order.name == "month-first":
         ticks[either] = _turned(ticks[either])
-    return TimeFormat("day-first" if days else "month-first", 10**6, told=True)
 
 
 def _turned(ticks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ the result too. Measured with 20 million events of a million users and 200,000 i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from entropie.data.arrow import absent_in, masked, values_of
 from entropie.data.categories import category_told
-from entropie.data.classify import classify_rows
+from entropie.data.classify import classify_rows, readable
 from entropie.data.rejects import Rejects
 from entropie.data.rules import Rules, settle, tally
 from entropie.errors import InvalidInput
@@ -57,33 +57,90 @@ def _encode(
     stream: Iterator[pa.RecordBatch], schema: pa.Schema, rules: Rules, rejects: Rejects, progress: Progress,
     pool: ThreadPoolExecutor,
 ) -> Encoded:  # fmt: skip
-    users, items = (_Codes(schema.field(role).type) for role in ("user", "item"))
-    categories = _Codes(schema.field("category").type) if "category" in schema.names else None
-    ticks: list[NDArray[np.int64]] = []
-    tick_bytes = 0
-    counts: Counter[int] = Counter()
-    for batch in _small(stream):
-        verdicts = classify_rows(batch, rules)
-        tally(verdicts.reasons, counts, rejects)
-        if counts.total() >= NO_USER:
-            raise InvalidInput(f"More than {NO_USER:,} rows cannot be numbered; read a sample of the users.")
-        kept = verdicts.reasons == 0
-        verdicts.ticks[~kept[: verdicts.ticks.size]] = 0
-        ticks.append(verdicts.ticks)
-        tick_bytes += verdicts.ticks.nbytes
-        for role, codes in (("user", users), ("item", items)):
-            codes.add(batch.column(role), kept)
-        if categories is not None:
-            categories.add(batch.column("category"), kept & category_told(batch.column("category")))
-        rejects.budget.keep("events", _COPIES * (users.nbytes + items.nbytes + tick_bytes))
-        if users.full or items.full:
-            list(pool.map(_Codes.look_up, (users, items)))
-    rows = settle(counts, rules, rejects)
-    (user_codes, user_ids), (item_codes, item_ids) = pool.map(_Codes.ranked, (users, items), (int(NO_USER), 0))
-    named = None if categories is None else categories.ranked(int(NO_USER))[0]
+    columns = ["user", "item", *(["category"] if "category" in schema.names else [])]
+    coding = Coding(schema, columns, rules, rejects, pool)
+    parts = []
+    ticks_bytes = code_bytes = 0
+    for part in coding.parts(stream):
+        parts.append(part)
+        ticks_bytes, code_bytes = ticks_bytes + part.ticks.nbytes, code_bytes + part.codes.nbytes
+        rejects.budget.keep("events", _COPIES * (code_bytes + ticks_bytes + coding.nbytes))
+    ranked = coding.ranked()
+    blank = (int(NO_USER), 0, int(NO_USER))
+    codes = [
+        _ranks(rank, [part.codes[place] for part in parts], blank[place]) for place, (rank, _) in enumerate(ranked)
+    ]
+    ticks = np.concatenate([np.empty(0, np.int64), *(part.ticks for part in parts)])
+    named = codes[2] if len(codes) == 3 else None
     progress("encode", 1.0)
-    all_ticks = np.concatenate([np.empty(0, np.int64), *ticks])
-    return Encoded(rows, user_codes, item_codes, all_ticks, user_ids, item_ids, named)
+    return Encoded(coding.rows, codes[0], codes[1], ticks, ranked[0][1], ranked[1][1], named)
+
+
+def _ranks(rank: NDArray[np.uint32], parts: list[NDArray[np.int32]], blank: int) -> NDArray[np.uint32]:
+    """The rank of every code, `blank` where there is none."""
+    ranks = np.append(rank, np.uint32(blank))
+    return np.concatenate([np.empty(0, np.uint32), *(ranks[part] for part in parts)])
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRows:
+    """Some rows: a code for each column of ids, -1 where there is none, in the order in which ids came; and ticks."""
+
+    codes: NDArray[np.int32]  # [column, row]
+    ticks: NDArray[np.int64]  # empty without a time
+
+
+class Coding:
+    """Rows of a stream, judged, as codes, some millions at a time; what the codes stand for is known in the end.
+
+    rows   read, whether stored or left out on the way; known at the end
+    """
+
+    def __init__(
+        self, schema: pa.Schema, columns: Sequence[str], rules: Rules, rejects: Rejects, pool: ThreadPoolExecutor
+    ) -> None:
+        self.rows = 0
+        self._columns = {name: _Codes(schema.field(name).type) for name in columns}
+        self._rules, self._rejects, self._pool = rules, rejects, pool
+
+    @property
+    def nbytes(self) -> int:
+        """What the ids take, and those that wait for a code."""
+        return sum(column.nbytes for column in self._columns.values())
+
+    def parts(self, stream: Iterator[pa.RecordBatch]) -> Iterator[CodedRows]:
+        """All rows; those that were dropped have no codes."""
+        counts: Counter[int] = Counter()
+        ticks: list[NDArray[np.int64]] = []
+        for batch in _small(stream):
+            verdicts = classify_rows(batch, self._rules)
+            tally(verdicts.reasons, counts, self._rejects)
+            if counts.total() >= NO_USER:
+                raise InvalidInput(f"More than {NO_USER:,} rows cannot be numbered; read a sample of the users.")
+            kept = verdicts.reasons == 0
+            verdicts.ticks[~kept[: verdicts.ticks.size]] = 0
+            ticks.append(verdicts.ticks)
+            for name, codes in self._columns.items():
+                ids = batch.column(name)
+                if name in ("user", "item"):
+                    codes.add(ids, kept)
+                else:
+                    codes.add(readable(ids), kept & category_told(ids))
+            if any(codes.full for codes in self._columns.values()):
+                yield self._coded(ticks)
+                ticks = []
+        if ticks:
+            yield self._coded(ticks)
+        self.rows = settle(counts, self._rules, self._rejects)
+
+    def _coded(self, ticks: list[NDArray[np.int64]]) -> CodedRows:
+        return CodedRows(
+            np.stack(list(self._pool.map(_Codes.looked_up, self._columns.values()))), np.concatenate(ticks)
+        )
+
+    def ranked(self) -> list[tuple[NDArray[np.uint32], pa.Array]]:
+        """Of each column the rank of every code among the sorted ids, and the ids."""
+        return list(self._pool.map(_Codes.ranked, self._columns.values()))
 
 
 def _small(stream: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -106,49 +163,40 @@ class _Codes:
         self._distinct = pa.nulls(0, pa.large_string() if wide else kind)
         self._waiting: list[pa.Array] = []
         self._waiting_bytes = 0
-        self._codes: list[NDArray[np.int32]] = []  # -1 where there is none
-        self._rows = 0
 
     def add(self, ids: pa.Array, kept: NDArray[np.bool_]) -> None:
         """Take the ids of some rows; those that are not kept have none."""
         ids = ids.cast(self._distinct.type)
         self._waiting.append(ids if kept.all() else masked(ids, kept))
         self._waiting_bytes += ids.nbytes
-        self._rows += len(ids)
 
     @property
     def nbytes(self) -> int:
-        """What codes and ids take by now."""
-        return 4 * self._rows + self._waiting_bytes + int(self._distinct.nbytes)
+        """What ids take by now."""
+        return self._waiting_bytes + int(self._distinct.nbytes)
 
     @property
     def full(self) -> bool:
         """Whether enough ids wait."""
         return self._waiting_bytes > max(_PENDING_BYTES, int(self._distinct.nbytes))
 
-    def look_up(self) -> None:
-        """Find the code of every id that waits."""
+    def looked_up(self) -> NDArray[np.int32]:
+        """The code of every id that waits, -1 where there is none."""
         known = len(self._distinct)
         encoded = pa.chunked_array([self._distinct, *self._waiting], self._distinct.type).dictionary_encode()
-        if not encoded.num_chunks:
-            return
-        codes = [np.where(absent_in(part.indices), -1, values_of(part.indices)) for part in encoded.chunks]
-        self._codes.append(np.concatenate(codes)[known:].astype(np.int32, copy=False))
-        self._distinct = encoded.chunk(0).dictionary
         self._waiting, self._waiting_bytes = [], 0
+        self._distinct = encoded.chunk(0).dictionary
+        codes = [np.where(absent_in(part.indices), -1, values_of(part.indices)) for part in encoded.chunks]
+        return np.concatenate(codes)[known:].astype(np.int32, copy=False)
 
-    def ranked(self, blank: int) -> tuple[NDArray[np.uint32], pa.Array]:
-        """The rank of every row's id among the sorted ids, `blank` where there is none, and the ids."""
-        self.look_up()
+    def ranked(self) -> tuple[NDArray[np.uint32], pa.Array]:
+        """The rank of every code among the sorted ids, and these."""
         narrow = pa.types.is_large_string(self._distinct.type) and self._distinct.nbytes < 1 << 31
         labels = as_numbers(self._distinct.cast(self._kind) if narrow else self._distinct)
         order = pc.array_sort_indices(labels)
-        ranks = np.empty(len(order) + 1, np.uint32)
+        ranks = np.empty(len(order), np.uint32)
         ranks[values_of(order)] = np.arange(len(order), dtype=np.uint32)
-        ranks[-1] = blank
-        codes = np.concatenate([np.empty(0, np.uint32), *(ranks[part] for part in self._codes)])
-        self._codes = []
-        return codes, labels.take(order)
+        return ranks, labels.take(order)
 
 
 def as_numbers(labels: pa.Array) -> pa.Array:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from entropie.data.arrow import masked
+from entropie.data.arrow import decoded, masked, type_within
 from entropie.data.budget import Budget
 from entropie.data.categories import category_told
 from entropie.data.classify import readable
@@ -47,9 +47,9 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
         raise InvalidParameter.of("preset", "one whose files have columns", source.preset)
     if source.stays is not None:
         raise InvalidParameter.of("stays", "left out where further columns of each row are read", source.stays)
-    opened = open_events(source)
+    opened = open_events(source, memory=run.memory)
     table, chosen = opened.table, opened.chosen
-    extra = _extra_roles(table, columns, chosen)
+    extra = extra_roles(table, columns, chosen)
     rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
     batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
@@ -65,24 +65,29 @@ def event_numbers(traces: Traces, users: NDArray[np.integer]) -> NDArray[np.int6
     return ragged(traces.offsets, np.asarray(users, np.int64))[1]
 
 
-def category_labels(column: pa.Array) -> NDArray[np.int64]:
-    """Number the values of a column by their rank; -1 where there is none."""
-    column = _plain(column)
+def categories(column: pa.Array) -> pa.Array:
+    """The values of a column, nothing where one says nothing."""
+    column = decoded(column)
     column = masked(column, category_told(column))
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
-    values = pc.unique(column).drop_null()
-    ordered = values.take(pc.array_sort_indices(values))
-    return np.asarray(pc.fill_null(pc.index_in(column, value_set=ordered), -1).to_numpy(), np.int64)
+    return pc.if_else(pc.is_nan(column), None, column) if pa.types.is_floating(column.type) else column
+
+
+def category_labels(column: pa.Array, among: pa.Array | None = None) -> NDArray[np.int64]:
+    """Number the values of a column by their rank, or by their places among some; -1 where there is none."""
+    column = categories(column)
+    values = sorted_values([column]) if among is None else among
+    return np.asarray(pc.fill_null(pc.index_in(column, value_set=values), -1).to_numpy(), np.int64)
+
+
+def sorted_values(parts: Sequence[pa.Array]) -> pa.Array:
+    """The different values that there are in all parts, rising."""
+    values = pc.unique(pa.chunked_array([pc.unique(part) for part in parts])).drop_null()
+    return values.take(pc.array_sort_indices(values))
 
 
 def numbers(column: pa.Array) -> NDArray[np.float64]:
     """The values of a column as numbers; NaN where one is missing or cannot be read."""
-    return read_numbers(readable(_plain(column)))
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if isinstance(column.type, pa.DictionaryType) else column
+    return read_numbers(readable(decoded(column)))
 
 
 class _Tapped:
@@ -112,7 +117,7 @@ class _Tapped:
         return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:
+def extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str]) -> dict[str, str]:
     """A name for the part each further column plays; refuses columns that are missing or already have a part."""
     for column in columns:
         require_columns([column], table.header)
@@ -120,7 +125,7 @@ def _extra_roles(table: Table, columns: Sequence[str], chosen: Mapping[Role, str
             if column == taken:
                 raise InvalidInput(f"Column `{column}` of {table.name} is already the {role}; name another column.")
         kind = table.type_of(column)
-        kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
+        kind = type_within(kind)
         plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
         if not any(test(kind) for test in plain):
             raise InvalidInput(f"Column `{column}` of {table.name} has type {kind}; it must hold text or numbers.")

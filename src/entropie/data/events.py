@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from entropie.data.geolife import GeolifeTable
 from entropie.data.grid import MapGrid
 from entropie.data.presets import Preset, find_preset
 from entropie.data.rejects import Rejects
-from entropie.data.roles import ColumnChoice, Role, choose_columns, describe_choices
+from entropie.data.roles import ColumnChoice, Role, choose_columns
 from entropie.data.rules import Rules
 from entropie.data.standard import StandardInput
 from entropie.data.stays import visits_of
@@ -40,57 +40,52 @@ from entropie.request import Run, Source
 
 _ANY_RUN = Run()
 _REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
+_TOLD = (
+    "source", "sha256", "rows", "events", "users", "items", "dropped", "duplicates", "columns", "time_format",
+    "order_only", "time_assumed", "obfuscated",
+)  # fmt: skip
 _SORT_BLOCK_USERS = 1 << 14
 _TIME_SAMPLE_ROWS = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What was read, what was left out and why, and which columns were taken."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What reading a table came to."""
 
-    source: str
-    sha256: str | None  # of the file's bytes; of the values for a table in memory; None where nobody saw it whole
-    rows: int
+    rows: int  # read, whether used or left out
     events: int
     users: int
     items: int
+    duplicates: int | None  # events kept that repeat an earlier (user, time, item); None without times
+    order_only: bool  # times say the order of events and nothing else
+    sha256: str | None  # of the file's bytes; of the values for a table in memory; None where nobody saw it whole
+    repeated_times: int | None = None  # events at a local time that clocks show twice, read as the first
+    time_assumed: Assumed | None = None  # what numbers were taken for without being told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestReport(Found):
+    """That, what was left out and why, and which columns were taken."""
+
+    source: str
     dropped: dict[str, int]  # rows left out, by reason
     dirty: int  # how many of them speak against the file; the others fall to a rule
-    duplicates: int | None  # events kept that repeat an earlier (user, time, item); None without times
     columns: tuple[ColumnChoice, ...]
     time_format: str | None  # integer, float, iso8601, weekday, timestamp, day-first, month-first, a pattern
-    order_only: bool  # times say the order of events and nothing else
-    time_assumed: Assumed | None = None  # what numbers were taken for without being told
-    suggestion: str = ""
     unused: tuple[str, ...] = ()  # columns that play no role
     obfuscated: bool = False  # the rows are reports of a mechanism, as `entropie obfuscate` writes them
     order_told: bool = False  # whether day or month comes first was told from the column
     time_zone: str | None = None  # of times that do not say it
-    repeated_times: int | None = None  # events at a local time that clocks show twice, read as the first
-
-    def describe_columns(self) -> str:
-        """Say in a sentence which columns are used, who chose them, and which flags change that."""
-        return describe_choices({choice.role: choice for choice in self.columns}) + self.suggestion
 
     def as_dict(self) -> dict[str, Any]:
         """Give the report as plain values for JSON."""
-        return {
-            "source": self.source,
-            "sha256": self.sha256,
-            "rows": self.rows,
-            "events": self.events,
-            "users": self.users,
-            "items": self.items,
-            "dropped": dict(self.dropped),
-            "duplicates": self.duplicates,
-            "columns": {c.role: {"column": c.column, "how": c.how} for c in self.columns},
-            "time_format": self.time_format,
-            "order_only": self.order_only,
-            "time_assumed": self.time_assumed,
-            "obfuscated": self.obfuscated,
-            **({"order_told": True} if self.order_told else {}),
-            **({} if self.time_zone is None else {"time_zone": self.time_zone, "repeated_times": self.repeated_times}),
-        }
+        told = {name: getattr(self, name) for name in _TOLD}
+        told["columns"] = {c.role: {"column": c.column, "how": c.how} for c in self.columns}
+        if self.order_told:
+            told["order_told"] = True
+        if self.time_zone is not None:
+            told |= {"time_zone": self.time_zone, "repeated_times": self.repeated_times}
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +116,7 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
 
     Progress is told of the stages `read`, `encode` and `sort`. `table` is the source already opened.
     """
-    opened = open_events(source, table)
+    opened = open_events(source, table, run.memory)
     rejects = Rejects(opened.table.name, run.memory)
     run.progress("read", 0.0)
     return arranged(opened, opened.table.batches(opened.chosen, rejects, run.progress), rejects, run)[0]
@@ -145,8 +140,9 @@ def arranged(
         duplicates = 0  # two stays of a person do not begin at once
     run.progress("sort", 1.0)
     found = Found(
-        encoded.rows, traces.events, traces.users, traces.domain_size, duplicates, traces.times is None, table.sha256(),
-        repeated_in(traces.times, time_format), guessed,
+        rows=encoded.rows, events=traces.events, users=traces.users, items=traces.domain_size, duplicates=duplicates,
+        order_only=traces.times is None, sha256=table.sha256(), repeated_times=repeated_in(traces.times, time_format),
+        time_assumed=guessed,
     )  # fmt: skip
     report = ingest_report(table, found, rejects, opened.choices, time_format)
     return Events(traces, user_ids, item_ids, report, categories), rows
@@ -178,7 +174,7 @@ class Opened:
         return Rules(time, self.min_rating, missing, self.source.max_dirty_share, {**self.chosen})
 
 
-def open_events(source: Source, table: Table | None = None) -> Opened:
+def open_events(source: Source, table: Table | None = None, memory: int | None = None) -> Opened:
     """Open a source and settle its columns, without reading its rows.
 
     `table` is the source already opened, where this module cannot open it.
@@ -187,7 +183,7 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
     min_rating = source.min_rating
     if min_rating is None and preset is not None:
         min_rating = preset.min_rating
-    table = open_source(source) if table is None else table
+    table = open_source(source, memory) if table is None else table
     roles = source.roles
     if isinstance(table, DerivedTable):
         roles["item"] = table.made.name
@@ -203,21 +199,6 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
     return Opened(table, choices, preset, min_rating, source)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What reading a table came to."""
-
-    rows: int  # read, whether used or left out
-    events: int
-    users: int
-    items: int
-    duplicates: int | None
-    order_only: bool
-    sha256: str | None
-    repeated_times: int | None = None
-    time_assumed: Assumed | None = None
-
-
 def ingest_report(
     table: Table,
     found: Found,
@@ -226,27 +207,17 @@ def ingest_report(
     time_format: TimeFormat | None,
 ) -> IngestReport:
     """Account for what was read and left out."""
-    by_preset = any(choice.how == "preset" for choice in choices.values())
     return IngestReport(
+        **asdict(found),
         source=table.name,
-        sha256=found.sha256,
-        rows=found.rows,
-        events=found.events,
-        users=found.users,
-        items=found.items,
         dropped=dict(sorted((rejects.dirty + rejects.excluded).items())),
         dirty=rejects.dirty.total(),
-        duplicates=found.duplicates,
         columns=tuple(choices.values()),
         time_format=time_format.title if time_format else None,
-        order_only=found.order_only,
-        time_assumed=found.time_assumed,
-        suggestion="" if by_preset else table.hint(),
         unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
         obfuscated=_obfuscated(table),
         order_told=time_format is not None and time_format.told,
         time_zone=time_format.zone if time_format else None,
-        repeated_times=found.repeated_times,
     )
 
 
@@ -255,17 +226,20 @@ def _obfuscated(table: Table) -> bool:
     return any(set(table.columns) >= columns for columns in _REPORT_COLUMNS)
 
 
-def open_source(source: Source) -> Table:
-    """Open whatever was named, with the item that is to be made from its columns."""
+def open_source(source: Source, memory: int | None = None) -> Table:
+    """Open whatever was named, with the item that is to be made from its columns.
+
+    `memory` is for what begins its work at once, as a database does.
+    """
     check_coordinates(source)
     check_database(source)
-    return with_item(_opened(source), source)
+    return with_item(_opened(source, memory), source)
 
 
-def _opened(source: Source) -> Table:
+def _opened(source: Source, memory: int | None) -> Table:
     """Open a database, files of a known layout, other files, or a table in memory."""
     if source.source is not None:
-        return DatabaseTable(source)
+        return DatabaseTable(source, memory)
     preset = find_preset(source.preset) if source.preset is not None else None
     if source.grid is not None and (preset is None or not preset.is_grid):
         other = f"cells such as {option('cells')} grid:{source.grid}"

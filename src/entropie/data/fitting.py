@@ -5,7 +5,12 @@ and be enough to show it. Whatever people do, a report of randomized response is
 (1 - theta)/k, two of a person's reports agree with probability at most theta^2 + (1 - theta^2)/k, and one lies among
 some items that are known of its sender with probability at most theta + (1 - theta) of their share of the domain. Local
 hashing draws its functions uniformly, and its values likewise. Each is tested by Chernoff's bound, which holds for sums
-of independent events with whatever probabilities below it.
+of independent events with whatever probabilities below it; and what holds of reports holds of two in a row, so that an
+order is noticed which leaves every value as common as noise would. A row of reports comes again, in whomever's trace,
+with probability at most (theta + (1 - theta)/k) to the power of its length: rows so long that none should come again
+among all give routines, loops and common ways away.
+
+Plain data that are as even and as independent as noise cannot be told from it: the verdict asks for a declaration.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ MOSTLY_TRUE = 0.5
 """With more truth than this, whoever knows events knows most of the reports."""
 
 _PARTS, _LISTED = 10, 1 << 20
+_SQUARED, _LONGEST, _ODD = 1 << 26, 64, np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +65,7 @@ def doubts(sent: Sent) -> list[str]:
         return [f"The reports bear times, which whoever knows events knows: {_JUDGED}"]
     if theta > MOSTLY_TRUE:
         return [f"{percent(theta)} of the reports are true, so whoever knows events knows reports: {_JUDGED}"]
-    found = [*_floors(sent), *_habits(sent)]
+    found = [*_floors(sent), *_habits(sent), *_orders(sent)]
     if any(found):
         return [f"The reports cannot be what the parameters say ({_WHY[found.index(True)]}): {_JUDGED}"]
     return [] if _shown(sent) else [f"The reports are too few to show that they hold noise: {_JUDGED}"]
@@ -71,6 +77,8 @@ _WHY = (
     "a person's reports agree more often than noise allows",
     "a person's reports agree less often than noise makes them",
     "reports agree with what is known of their senders more often than noise allows",
+    "reports follow each other in an order that noise would break",
+    "rows of reports come again that noise would hardly ever repeat",
 )
 
 
@@ -129,12 +137,60 @@ def _habits(sent: Sent) -> list[bool]:
     return [_more(together, pairs, chance), fewer, _more(own, reports, most)]
 
 
-def _pairs(sent: Sent) -> tuple[int, int, float]:
-    """Pairs of reports of one person, no report in two of them: how many agree, of how many, and the chance at most."""
-    mechanism, offsets = sent.mechanism, sent.linked.offsets
+def _orders(sent: Sent) -> list[bool]:
+    """Whether two reports in a row of one person, or a long row of them, are what noise would not let through."""
+    mechanism, column = sent.mechanism, sent.linked.columns[0]
+    if isinstance(mechanism, LocalHashing):
+        return [False, _comes_again(column, sent.linked.offsets, 1.0 / (mechanism.prime - 1))]
+    size, theta = mechanism.domain_size, mechanism.theta
+    again = _comes_again(column, sent.linked.offsets, theta + (1.0 - theta) / size)
+    if size > _SQUARED:
+        return [False, again]
+    first = _firsts(sent)
+    both = column[first] * np.uint64(size) + column[first + 1]
+    return [_lacks(both, size**2, (1.0 - theta) ** 2), again]
+
+
+def _comes_again(values: NDArray[np.uint64], offsets: NDArray[np.int64], chance: float) -> bool:
+    """Whether some row of one person's values is there twice, so long that noise brings no two of them: each value is
+    what it must be with probability at most `chance`, whatever stands before it.
+    """
+    length = _unrepeated(values.size, chance)
+    ends = np.repeat(offsets[1:], np.diff(offsets))
+    begins = np.flatnonzero(np.arange(values.size) + length <= ends)
+    if begins.size < 2 or length > _LONGEST:
+        return False
+    rows = np.zeros(begins.size, np.uint64)
+    for step in range(length):  # a hash, of which only candidates are looked at
+        rows = (rows ^ values[begins + step]) * _ODD
+        rows ^= rows >> np.uint64(29)
+    order = np.argsort(rows, kind="stable")
+    same = np.flatnonzero(rows[order[1:]] == rows[order[:-1]])[:_LISTED]
+    one, other = begins[order[same]], begins[order[same + 1]]
+    equal = np.ones(same.size, np.bool_)
+    for step in range(length):
+        equal &= values[one + step] == values[other + step]
+    return bool(equal.any())
+
+
+def _unrepeated(values: int, chance: float) -> int:
+    """How long a row must be so that two equal ones among so many come about once in 1/`HARDLY`."""
+    if chance >= 1.0 or values < 2:
+        return _LONGEST + 1
+    return math.ceil((2.0 * math.log(values) - math.log(2.0 * HARDLY)) / -math.log(chance))
+
+
+def _firsts(sent: Sent) -> NDArray[np.int64]:
+    """The first reports of pairs in a row of one person, no report in two of them."""
+    offsets = sent.linked.offsets
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
     length = np.repeat(np.diff(offsets), np.diff(offsets))
-    first = np.flatnonzero((place % 2 == 0) & (place + 1 < length))
+    return np.flatnonzero((place % 2 == 0) & (place + 1 < length))
+
+
+def _pairs(sent: Sent) -> tuple[int, int, float]:
+    """Pairs of reports of one person: how many agree, of how many, and the chance at most."""
+    mechanism, first = sent.mechanism, _firsts(sent)
     column, theta = sent.linked.columns[0], mechanism.theta
     chance = theta**2 + (1.0 - theta**2) / mechanism.domain_size
     if isinstance(mechanism, LocalHashing):

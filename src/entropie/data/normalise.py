@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from entropie.data.arrow import decoded, type_within
 from entropie.data.roles import Role
 from entropie.errors import InvalidInput, option
 
@@ -20,8 +21,7 @@ _SPELLED = {"latitude": "lat", "longitude": "lon"}
 def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.DataType:
     """Name the type a column is read as: 64-bit integer, double or text; refuse what can be none of them."""
     types = pa.types
-    if types.is_dictionary(kind):
-        return normal_type(role, kind.value_type, column, name)
+    kind = type_within(kind)
     is_id = _is_id(role)
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     if types.is_null(kind):
@@ -44,8 +44,7 @@ def normal_type(role: Role, kind: pa.DataType, column: str, name: str) -> pa.Dat
 
 def normalise(array: pa.Array, role: Role, target: pa.DataType, column: str, name: str) -> pa.Array:
     """Cast one batch of a column to its normal type; NaN among ids is missing."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = decoded(array)
     kind = array.type
     if kind == target:
         return array
@@ -64,8 +63,7 @@ def normalise(array: pa.Array, role: Role, target: pa.DataType, column: str, nam
 
 def timestamp_unit(kind: pa.DataType) -> int | None:
     """Ticks in a second of a timestamp or date column; None for any other type."""
-    if pa.types.is_dictionary(kind):
-        return timestamp_unit(kind.value_type)
+    kind = type_within(kind)
     if pa.types.is_date(kind):
         return 1
     if pa.types.is_timestamp(kind):

@@ -174,16 +174,6 @@ def choose_column(role: Literal["latitude", "longitude"], header: Header, wanted
     return found
 
 
-def describe_choices(choices: Mapping[Role, ColumnChoice]) -> str:
-    """Say in one sentence which columns are used and which flags change that."""
-    parts = [
-        f"{c.role} = `{c.column}` ({c.how})" if c.column is not None else f"no {c.role} (row order)"
-        for c in choices.values()
-    ]
-    flags = [f"--{c.role}" for c in choices.values() if c.how in {"guessed", "absent"}]
-    return "Columns: " + ", ".join(parts) + (f"; change with {', '.join(flags)}." if flags else ".")
-
-
 def missing_column(column: str, header: Header, wanted: Iterable[str | None] = ()) -> str:
     """Say that a column is not there, which one may be meant, and which there are."""
     if _garbled(header):

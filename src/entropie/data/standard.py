@@ -10,6 +10,7 @@ from typing import IO
 
 import pyarrow as pa
 
+from entropie.data.blocks import filled
 from entropie.data.files import InputFile
 from entropie.errors import InvalidInput
 
@@ -25,7 +26,7 @@ class StandardInput(InputFile):
             raise InvalidInput("Nothing comes in through standard input; pipe a table into it, or name a file.")
         self._stream: IO[bytes] = stream
         try:
-            self._head = _filled(stream, _HEAD_BYTES)
+            self._head = filled(stream.read, _HEAD_BYTES)
         except OSError as error:
             raise InvalidInput(f"Standard input cannot be read: {(error.strerror or str(error)).lower()}.") from None
         self.path = Path("standard input")
@@ -80,12 +81,3 @@ class HashedStream(io.RawIOBase):
 
     def check_unchanged(self) -> None:
         """What has passed cannot change."""
-
-
-def _filled(stream: IO[bytes], size: int) -> bytes:
-    """So many bytes, fewer only at the end."""
-    parts = []
-    while size and (part := stream.read(size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)

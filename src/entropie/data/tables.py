@@ -75,14 +75,36 @@ class FileTable(Table, Protocol):
         """Read a file for its digest: the name that the listing of files has for it, and the digest."""
 
 
-class TextTable:
+class _Files:
+    """Files that are one table; `_digests` are of those that have been read."""
+
+    def __init__(self, name: str, files: Sequence[InputFile]) -> None:
+        self.name = name
+        self._files = files
+        self._digests: list[tuple[str, str]] = []
+
+    def paths(self) -> list[Path]:
+        """The files, by number."""
+        return [file.path for file in self._files]
+
+    def digest(self, file: int) -> tuple[str, str]:
+        """Read a file for its digest."""
+        path = self._files[file].path
+        with HashedFile(path) as opened:
+            return path.name, opened.sha256()
+
+    def sha256(self) -> str:
+        """Digest of the file, or of the listing of the files."""
+        return combined_digest(self._digests)
+
+
+class TextTable(_Files):
     """CSV and its kin, or JSON Lines, in one file or several with the same columns."""
 
     def __init__(
         self, name: str, files: Sequence[InputFile], layout: Layout | None, header: bool | None, form: str | None = None
     ) -> None:
-        self.name = name
-        self._files = files
+        super().__init__(name, files)
         self._dialects = [_dialect(file, layout, header, form) for file in files]
         headers = [
             Header(str(file.path), dialect.columns, dialect.certain)
@@ -90,7 +112,6 @@ class TextTable:
         ]
         self.header = _common(name, headers)
         self.columns = self.header.columns
-        self._digests: list[tuple[str, str]] = []
 
     def type_of(self, column: str) -> pa.DataType:
         """Everything is text in a text file."""
@@ -115,10 +136,6 @@ class TextTable:
                 self._digests.append((file.path.name, opened.sha256()))
             before += file.size
 
-    def paths(self) -> list[Path]:
-        """The files, by number."""
-        return [file.path for file in self._files]
-
     def pieces(self, fine: bool) -> list[Piece]:
         """A text can be cut nowhere, because a quote may hold a line break."""
         return [Piece(number, file.size) for number, file in enumerate(self._files)]
@@ -130,14 +147,6 @@ class TextTable:
             for batch in read_text(file, opened, self._dialects[piece.file], list(columns.values()), rejects):
                 yield batch.rename_columns(list(columns))
             opened.check_unchanged()
-
-    def digest(self, file: int) -> tuple[str, str]:
-        """Read a file for its digest."""
-        return _digest(self._files[file])
-
-    def sha256(self) -> str:
-        """Digest of the file, or of the listing of the files."""
-        return combined_digest(self._digests)
 
     def hint(self) -> str:
         """Point to the preset that a file looks like, or to naming columns by number."""
@@ -153,13 +162,11 @@ class TextTable:
         return ""
 
 
-class ParquetTable:
+class ParquetTable(_Files):
     """Parquet, in one file or several with the same columns."""
 
     def __init__(self, name: str, files: Sequence[InputFile]) -> None:
-        self.name = name
-        self._files = files
-        self._digests: list[tuple[str, str]] = []
+        super().__init__(name, files)
         schemas = []
         self._groups: list[list[tuple[int, int]]] = []  # rows and bytes of each row group of each file
         for file in files:
@@ -199,10 +206,6 @@ class ParquetTable:
                     yield batch
             self._digests.append((file.path.name, digest))
 
-    def paths(self) -> list[Path]:
-        """The files, by number."""
-        return [file.path for file in self._files]
-
     def pieces(self, fine: bool) -> list[Piece]:
         """Whole files, or row groups."""
         if not fine:
@@ -221,10 +224,6 @@ class ParquetTable:
             schema = normal_schema(self, columns)
             for batch in self._read(piece, opened, list(columns.values()), rejects):
                 yield normal_batch(batch, columns, schema, str(opened.path))
-
-    def digest(self, file: int) -> tuple[str, str]:
-        """Read a file for its digest."""
-        return _digest(self._files[file])
 
     def _read(
         self, piece: Piece, opened: HashedFile, columns: Sequence[str], rejects: Rejects
@@ -247,10 +246,6 @@ class ParquetTable:
         opened.check_unchanged()
         if row - piece.first_row - 1 != there:
             raise damaged(path, f"{there} rows are declared, {row - piece.first_row - 1} are there")
-
-    def sha256(self) -> str:
-        """Digest of the file, or of the listing of the files."""
-        return combined_digest(self._digests)
 
     def hint(self) -> str:
         """Nothing to add: the names are in the file."""
@@ -313,10 +308,10 @@ class ArrowTable:
         return ""
 
 
-def open_table(source: object, name: str | None = None) -> TextTable | ParquetTable | ArrowTable:
+def open_table(source: object) -> TextTable | ParquetTable | ArrowTable:
     """Open any table with names in its first line: a file, a folder, a pattern, or an object with a stream of Arrow."""
     if hasattr(source, "__arrow_c_stream__"):
-        return ArrowTable(source, name)
+        return ArrowTable(source)
     if not isinstance(source, str | os.PathLike):
         kind = type(source).__name__
         raise InvalidParameter.of("table", "a path or an object with __arrow_c_stream__", kind)
@@ -384,12 +379,6 @@ def _common(name: str, headers: Sequence[Header]) -> Header:
                 f"{first.listed()}); read them apart."
             )
     return Header(name, first.columns, first.certain)
-
-
-def _digest(file: InputFile) -> tuple[str, str]:
-    with HashedFile(file.path) as opened:
-        found = opened.sha256()
-    return file.path.name, found
 
 
 def normal_schema(table: Table, columns: Chosen) -> pa.Schema:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from entropie.data.arrow import type_within
 from entropie.data.dates import format_of
 from entropie.data.normalise import timestamp_unit
 from entropie.data.times import TimeFormat, declared
@@ -28,7 +29,7 @@ def given_format(source: Source, kind: pa.DataType, column: str, name: str) -> T
     if source.time_zone is not None:
         check_zone(source.time_zone)
     unit = timestamp_unit(kind)
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = type_within(kind)
     if source.time_format is None or source.times_are is not None:
         if unit is None:
             return None

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from entropie.atomic import write_file
 from entropie.contents import read_bytes
 from entropie.document.base import (
     AtLeastOne,
@@ -336,11 +335,6 @@ def read(place: str | os.PathLike[str]) -> dict[str, Any]:
     values: dict[str, Any] = parsed(read_bytes(path, name, "make one with `entropie assess`"), name, _AGAIN)
     _assessment(values, name)
     return values
-
-
-def write(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
-    """Check a plain document and write it; the file appears whole or not at all."""
-    write_file(path, text_of(document))
 
 
 def text_of(document: dict[str, Any]) -> str:

@@ -58,6 +58,19 @@ class SpentAlone(Part, frozen=True):
     posterior_max: Share
 
 
+class AllReports(Part, frozen=True):
+    """What holds for an attacker who has everybody's reports, shuffled, and names the sender of one entry of the store.
+
+    An entry is all the reports of a person where they are linked to each other, and else a single report.
+    """
+
+    linked: bool
+    alpha_bits: Unlimited
+    bayes_error: Share
+    list_error: Share
+    posterior_max: Share
+
+
 class SpentOnce(Part, frozen=True):
     """The reports of one mechanism."""
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from entropie.document.all_reports import AllReports
 from entropie.document.base import AtLeastOne, Count, Part, Share, Size
+from entropie.document.ledger import AllReports
 from entropie.document.measured import ScoreBits, ShareInterval
 
 

@@ -184,6 +184,12 @@ def judged_rows(document: Document) -> list[Attacker]:
     return [row for row in document.attackers if row.in_scope]
 
 
+def takes_for_reports(document: Document) -> bool:
+    """Whether events of the release are taken to be known to nobody, as they would be noise of a mechanism."""
+    judged = {row.attacker for row in judged_rows(document)}
+    return "reports" in judged and "points" not in judged
+
+
 def worst(groups: Sequence[Group], limit: float, chance: float = 1.0) -> Group:
     """The group that counts: of those with the worst decision the one with the highest risk; one that can be within
     the limit stands before one that is too small to.

@@ -181,4 +181,5 @@ def _declared(limits: Limits) -> Declared:
         limits.not_released,
         limits.one_id_per_person,
         limits.judge_population,
+        limits.made_by_mechanism,
     )

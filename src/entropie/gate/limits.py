@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from entropie.attack.matchers import MATCHERS
 from entropie.document import Document
-from entropie.gate.groups import LEAST_PEOPLE, judged_rows
+from entropie.document.verdict import Declared
+from entropie.gate.groups import LEAST_PEOPLE, judged_rows, takes_for_reports
 from entropie.gate.people import known_events
-from entropie.words import count, listed, percent, plural
+from entropie.words import count, listed, plural
 
 SCOPE = {
     "profile": "who knows earlier behaviour",
@@ -24,20 +25,28 @@ POINTS = 4
 """Random events known to the attacker of points: the convention of the literature on unicity (Y.-A. de Montjoye et al.,
 Unique in the Crowd, Scientific Reports 3, 2013: four points single out 95 % of people)."""
 
-_EXCLUDED_ROWS = 0.05
+
+def limits_of(document: Document, declared: Declared) -> list[str]:
+    """Every narrowing of attackers and data, first that a parameter document is believed."""
+    return [
+        *_of_the_parameters(document, declared),
+        *_of_the_attackers(document),
+        *_of_what_they_know(document),
+        *_of_the_data(document),
+    ]
 
 
-def limits_of(document: Document) -> list[str]:
-    """Every narrowing of attackers and data."""
-    return [*_of_the_attackers(document), *_of_what_they_know(document), *_of_the_data(document)]
+def _of_the_parameters(document: Document, declared: Declared) -> Iterator[str]:
+    if takes_for_reports(document):
+        source = "Declared, not checked" if declared.made_by_mechanism else "Taken from the parameters"
+        yield f"{source}: the data are reports of the mechanism, and nobody but who receives them knows any of them."
 
 
 def _of_the_attackers(document: Document) -> Iterator[str]:
     rows = [row for row in judged_rows(document) if row.targets >= LEAST_PEOPLE]
     judged = {row.attacker for row in rows}
-    if "reports" in judged and "points" not in judged:
+    if takes_for_reports(document):
         judged.add("points")
-        yield "The data are taken to be reports of the mechanism, which nobody knows but who receives them."
     missing = [who for name, who in SCOPE.items() if name not in judged]
     if missing:
         yield f"Not judged: an attacker {listed(missing)}."
@@ -72,6 +81,3 @@ def _of_the_data(document: Document) -> Iterator[str]:
         yield "Numbers in the time column were taken for the order of events alone (--time-format names their unit)."
     if document.input.time_assumed == "declared order":
         yield "Declared, not checked: the times say the order of events alone (--time-format order)."
-    rows, dropped = document.input.rows or 0, sum(document.input.dropped.values())
-    if dropped > _EXCLUDED_ROWS * rows:
-        yield f"{percent(dropped / rows)} of the rows were excluded ({', '.join(document.input.dropped)})."

@@ -9,7 +9,7 @@ from entropie import words
 from entropie.document import Document
 from entropie.document.assessment import SplitFacts
 from entropie.document.verdict import Declared
-from entropie.gate.groups import LEAST_PEOPLE, judged_rows
+from entropie.gate.groups import LEAST_PEOPLE, judged_rows, takes_for_reports
 from entropie.measures.intervals import normal_quantile, share_interval
 from entropie.words import count, listed, percent, plural
 
@@ -31,16 +31,17 @@ def unsettled_by(document: Document, limit: float, declared: Declared) -> list[s
     """
     return [
         *_too_few(document),
-        *([] if declared.excluded_not_released else _not_assessed(document)),
+        *([] if declared.excluded_not_released else (*_not_assessed(document), *_not_read(document))),
         *_failed(document),
         *(_not_projected(document, declared.population or 0) if declared.judge_population else []),
         *([] if declared.one_id_per_person else _look_alikes(document, limit)),
+        *([] if declared.made_by_mechanism else _not_shown(document)),
     ]
 
 
 def declared_statements(declared: Declared) -> list[str]:
     """What was declared and keeps doubts away."""
-    people = "Declared, not checked: people who were not assessed will not be released."
+    people = "Declared, not checked: people who were not assessed and rows that were excluded will not be released."
     ids = "Declared, not checked: every id is another person."
     return [*([people] if declared.excluded_not_released else []), *([ids] if declared.one_id_per_person else [])]
 
@@ -58,6 +59,16 @@ def _not_assessed(document: Document) -> Iterator[str]:
         yield (
             f"{count(total - covered)} of {count(total)} people were not assessed; lower --min-events, or declare that "
             "they will not be released (--excluded-not-released)."
+        )
+
+
+def _not_read(document: Document) -> Iterator[str]:
+    """Each row may be of another person: in so many a group may hide that no number of the others speaks of."""
+    rows = sum(document.input.dropped.values())
+    if rows >= LEAST_PEOPLE:
+        yield (
+            f"{count(rows)} rows were excluded ({', '.join(document.input.dropped)}) and are part of no attack; mend "
+            "them, or declare that they will not be released (--excluded-not-released)."
         )
 
 
@@ -89,6 +100,14 @@ def _look_alikes(document: Document, limit: float) -> Iterator[str]:
             f"Several ids behave as one person: the attacker finds the right id or one like it in "
             f"{percent(alike.found.value)} of cases (by chance {percent(alike.chance)}). If they are of one person, "
             "merge them; if they are not, declare it (--one-id-per-person)."
+        )
+
+
+def _not_shown(document: Document) -> Iterator[str]:
+    if takes_for_reports(document):
+        yield (
+            "Nothing in the data can show that they came out of the mechanism: plain data may look like its noise. If "
+            "you know that it made them, declare it (--made-by-mechanism)."
         )
 
 

@@ -62,7 +62,7 @@ def subject_of(document: Document | AttributeRisk) -> Subject:
         projection=document.projection,
         exact=False,
         groups=partial(groups_of, document),
-        limits=lambda declared: limits_of(document),
+        limits=partial(limits_of, document),
         unsettled=partial(unsettled_by, document),
         told=lambda declared: [
             taken_as_seconds(document), *declared_statements(declared), assessed_statement(document)

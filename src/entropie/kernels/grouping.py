@@ -11,15 +11,17 @@ _SHIFT = np.uint64(29)
 
 @njit(nogil=True, cache=True)
 def roll_up(codes, steps, offsets, firsts, counts, slots):
-    """Merge groups that are alike at the levels of `offsets`; return the first row and the size of each new group.
+    """Merge groups that are alike at the levels of `offsets`; return the first row and the size of each new group, and
+    the new group of each group at hand.
 
     codes    values of each column of each row, as they stand
     steps    for every level of every column one after another: the group of each value
-    offsets  where in `steps` the wanted level of each column begins
+    offsets  where in `steps` the wanted level of each column begins; columns without one do not count
     firsts   a row of each group at hand; any row will do, as levels are nested
     slots    room for a hash table: a power of two, at least twice the groups, all -1; left as it was found
     """
-    columns = codes.shape[1]
+    columns = len(offsets)
+    into = np.empty(len(firsts), np.int64)
     mask = np.uint64(len(slots) - 1)
     new_firsts = np.empty(len(firsts), np.int64)
     new_counts = np.empty(len(firsts), np.int64)
@@ -40,6 +42,7 @@ def roll_up(codes, steps, offsets, firsts, counts, slots):
                 places[found] = place
                 new_firsts[found] = row
                 new_counts[found] = counts[group]
+                into[group] = found
                 found += 1
                 break
             same = True
@@ -51,11 +54,12 @@ def roll_up(codes, steps, offsets, firsts, counts, slots):
                     break
             if same:
                 new_counts[other] += counts[group]
+                into[group] = other
                 break
             place = np.int64(np.uint64(place + 1) & mask)
     for group in range(found):
         slots[places[group]] = -1
-    return new_firsts[:found].copy(), new_counts[:found].copy()
+    return new_firsts[:found].copy(), new_counts[:found].copy(), into
 
 
 @njit(nogil=True, cache=True)
@@ -64,6 +68,6 @@ def sum_steps(codes, values, offsets, firsts):
     sums = np.zeros(len(firsts))
     for group in range(len(firsts)):
         row = firsts[group]
-        for column in range(codes.shape[1]):
+        for column in range(len(offsets)):
             sums[group] += values[offsets[column] + codes[row, column]]
     return sums

@@ -191,3 +191,13 @@ def trace_hashes(offsets: Ints, items: Codes, kinds: Words, factor: np.uint64) -
             hashes[row] += word * odd
             odd += _U2
     return hashes
+
+
+@njit(nogil=True, cache=True)
+def numbers_of(keys: Words, slots: Words, numbers: Codes) -> Codes:
+    """The number of each key, 2^32 - 1 of one that is not in the table."""
+    found = np.empty(keys.shape[0], np.uint32)
+    for place in range(keys.shape[0]):
+        slot = _slot_of(slots, keys[place])
+        found[place] = np.uint32(0xFFFFFFFF) if slots[slot] == _EMPTY else numbers[slot]
+    return found

@@ -22,6 +22,7 @@ from entropie.kernels.profile_records import (
 FEATURES = (
     "item", "presence", "item_hour", "neighbours", "rarity", "category", "category_hour", "reverse", "again", "hour",
     "gap", "return", "day", "pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple",
+    "cycle", "absent",
 )  # fmt: skip
 """Kinds of evidence, in the order of the columns that `evidence` returns; habits last."""
 

@@ -39,6 +39,7 @@ CELL_GENUINE = 10
 UNSEEN_IMPOSTORS = 3.0
 """No event in m trials: its probability is below 3/m with 95 % confidence."""
 
+_HALF_LN_TWO_PI = math.log(2.0 * math.pi) / 2.0
 _SHIFT = 8  # beyond 8 the series of digamma is exact to 1e-14
 
 
@@ -151,3 +152,16 @@ def _stretches(genuine: NDArray[np.int64], impostors: NDArray[np.int64], full: i
     matched = np.flatnonzero(impostors)
     fences = np.unique(np.concatenate(([0, genuine.size, matched[0], matched[-1] + 1], alone, alone + 1)))
     return list(zip(fences[:-1].tolist(), fences[1:].tolist(), strict=True))
+
+
+def log_gamma(x: ArrayLike) -> NDArray[np.float64]:
+    """ln Gamma(x) for x > 0: Stirling's series after moving x up by 8; relative error below 1e-13."""
+    low = np.asarray(x, dtype=np.float64)
+    high, rising = low + 8.0, low.copy()
+    for step in range(1, 8):
+        rising = rising * (low + step)
+    inverse = 1.0 / (high * high)
+    tail = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / high
+    moved = (high - 0.5) * np.log(high) - high + _HALF_LN_TWO_PI + tail - np.log(rising)
+    large = np.maximum(low, 1e6)
+    return np.where(low > 1e6, (large - 0.5) * np.log(large) - large + _HALF_LN_TWO_PI + 1 / 12 / large, moved)

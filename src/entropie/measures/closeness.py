@@ -21,9 +21,13 @@ def largest_distance(contents: Contents, *, ordered: bool) -> float:
     >>> largest_distance(both, ordered=False), largest_distance(both, ordered=True)
     (0.25, 0.25)
     """
+    return float(np.clip(distances(contents, ordered=ordered).max(), 0.0, 1.0))
+
+
+def distances(contents: Contents, *, ordered: bool) -> Floats:
+    """The distance of each class."""
     whole = np.bincount(contents.values, weights=contents.counts, minlength=contents.size) / contents.totals.sum()
-    distances = _ordered(contents, whole) if ordered else _equal(contents, whole)
-    return float(np.clip(distances.max(), 0.0, 1.0))
+    return _ordered(contents, whole) if ordered else _equal(contents, whole)
 
 
 def _equal(contents: Contents, whole: Floats) -> Floats:

@@ -16,7 +16,6 @@ from entropie.document.table import Recursive
 
 Codes = NDArray[np.int64]
 MOST_RECURSIVE = 5
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

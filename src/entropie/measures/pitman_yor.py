@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.measures.projection import log_gamma
+from entropie.measures.cells import log_gamma
 
 Floats = NDArray[np.float64]
 Bend = Callable[[Floats], tuple[float, float]]

@@ -8,7 +8,12 @@ the scores say nothing: their q is uniform. The share re-identified among N cand
 
 which falls like N^-a, and the share within L guesses a sum of two beta-binomial distribution functions. The settings
 are fitted by maximum likelihood with weak priors (`PRIOR`), without which the ranks of some dozen people allow a curve
-that no data ever had. `scripts/bench projection` prints what that brings.
+that no data ever had.
+
+Ranks of all sizes decide this fit, and no law is right for all of them. So the share among fewer people, which is
+known exactly, is followed beyond them, too (`measures.share_curve`), and the mean of both is projected: each way errs
+where the other does not, and how far they are apart is part of the interval. `scripts/bench projection` prints what
+that brings.
 
 Nothing else is needed than ranks: among a random part of the crowd a rank is hypergeometric. So the fit is put to the
 test on the data themselves: fitted to the ranks among a half and among an eighth of the people, it must predict what
@@ -31,8 +36,9 @@ from entropie.document.assessment import Projection as Projection
 from entropie.document.assessment import ProjectionFit
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.measures.cells import digamma
+from entropie.measures.cells import digamma, log_gamma
 from entropie.measures.intervals import percentiles, share_interval
+from entropie.measures.share_curve import exact_shares, followed
 from entropie.theory import checks
 
 PRIOR = np.array([[-1.6, 0.7, 2.5], [1.0, 1.5, 1.0]])
@@ -47,13 +53,12 @@ TOLERANCE = 0.05
 """How far from what was found a part of the crowd may predict it, where so many people make chance smaller."""
 SHARED_CROWD = 1.25
 """How much wider than by independent ranks the interval is: some strangers beat many people at once."""
-CURVE_ERROR = 0.015
+CURVE_ERROR = 0.02
 """Standard deviation of the curve's own error, relative, for each doubling of the people."""
 _DRAWS = 64
 _HALVINGS = 30
 _EXACT, _PER_DOUBLING = 64, 16
 _ENDS = np.array([[-8.0, -4.0, -9.0], [4.0, 16.0, 9.0]])
-_HALF_LN_TWO_PI = math.log(2.0 * math.pi) / 2.0
 
 Floats = NDArray[np.float64]
 
@@ -152,9 +157,16 @@ def _checked_fit(ranks: Ranks, rng: np.random.Generator) -> ProjectionFit:
 
 
 def _predicted(ranks: Ranks, population: int) -> float:
-    """Scaled to the share found: the curve says how far it falls; where it falls by nothing it is what was found."""
-    model = fitted(ranks)
-    return ranks.found * model.share(population) / model.share(ranks.strangers + 1)
+    """The mean of both ways."""
+    settings = _climb(ranks, ranks.weights[None, :], PRIOR[:1])
+    return float(_both(ranks, ranks.weights[None, :], settings, population).mean())
+
+
+def _both(ranks: Ranks, weights: Floats, settings: Floats, population: int) -> Floats:
+    """By the law of ranks, which says how far the share found falls, and by the curve of shares: two rows."""
+    fall = _shares(settings, population) / _shares(settings, ranks.strangers + 1)
+    by_ranks = weights[:, 0] / weights.sum(axis=1) * fall
+    return np.stack((by_ranks, followed(*exact_shares(ranks.before, weights, ranks.strangers), population)))
 
 
 def _among(ranks: Ranks, part: int, rng: np.random.Generator) -> Ranks:
@@ -172,12 +184,15 @@ def _interval(
     people, trials = ranks.strangers + 1, round(ranks.people)
     drawn = rng.multinomial(trials, ranks.weights / ranks.people, size=replicates).astype(np.float64)
     begin = np.array([[math.log(fit.a), math.log(fit.b), math.log(fit.informed / (1.0 - fit.informed))]])
-    settings = _climb(ranks, np.concatenate((ranks.weights[None, :], drawn)), begin, steps=5)
-    fall = _shares(settings, population) / _shares(settings, people)
-    value, (low, high) = ranks.found * float(fall[0]), percentiles(drawn[:, 0] / trials * fall[1:])
+    weights = np.concatenate((ranks.weights[None, :], drawn))
+    settings = _climb(ranks, weights, begin, steps=5)
+    both = _both(ranks, weights, settings, population)
+    value, (low, high) = float(both[:, 0].mean()), percentiles(both[:, 1:].mean(axis=0))
     measured = share_interval(ranks.found, ranks.people)  # honest also where all people are re-identified, or nobody
-    low, high = min(low, measured.low * float(fall[0])), max(high, measured.high * float(fall[0]))
-    own = 2.0 * CURVE_ERROR * math.log2(population / people) * value
+    fall = value / ranks.found if ranks.found > 0.0 else 1.0
+    low, high = min(low, measured.low * fall), max(high, measured.high * fall)
+    apart = abs(float(both[0, 0] - both[1, 0])) / 2.0
+    own = 2.0 * math.hypot(apart, CURVE_ERROR * math.log2(population / people) * value)
     below, above = (math.hypot(SHARED_CROWD * side, own) for side in (value - low, high - value))
     return ShareInterval(value, max(0.0, value - below), min(1.0, value + above))
 
@@ -250,19 +265,6 @@ def _binned(held: Floats) -> tuple[Floats, Floats]:
         bounds = np.unique(np.concatenate((bounds, wide)))
     last = np.append(bounds[1:], held.size) - 1
     return (bounds + last) / 2.0, np.add.reduceat(held, bounds)
-
-
-def log_gamma(x: ArrayLike) -> Floats:
-    """ln Gamma(x) for x > 0: Stirling's series after moving x up by 8; relative error below 1e-13."""
-    low = np.asarray(x, dtype=np.float64)
-    high, rising = low + 8.0, low.copy()
-    for step in range(1, 8):
-        rising = rising * (low + step)
-    inverse = 1.0 / (high * high)
-    tail = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / high
-    moved = (high - 0.5) * np.log(high) - high + _HALF_LN_TWO_PI + tail - np.log(rising)
-    large = np.maximum(low, 1e6)
-    return np.where(low > 1e6, (large - 0.5) * np.log(large) - large + _HALF_LN_TWO_PI + 1 / 12 / large, moved)
 
 
 def _log_gamma_ratio(x: float, more: float) -> float:

@@ -214,7 +214,7 @@ class ItemMechanism(Mechanism):
     """A mechanism whose report is an item code: it supports that item and no other."""
 
     __slots__ = ()
-    reports_are = "items"
+    reports_are: ClassVar[Literal["items", "hashes", "other"]] = "items"
 
     @property
     def report_columns(self) -> dict[str, int]:

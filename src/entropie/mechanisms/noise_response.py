@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.estimation.counting import value_supports
-from entropie.estimation.counts import Counters, Counts
+from entropie.estimation.counts import Counts
 from entropie.estimation.estimates import Estimates
 from entropie.mechanisms import parameters, probability
-from entropie.mechanisms.mechanism import listed, supported_by_code
+from entropie.mechanisms.mechanism import ItemMechanism, supported_by_code
 from entropie.mechanisms.randomness import Source
 from entropie.mechanisms.truth import ShapedMechanism, TruthMechanism
 from entropie.mechanisms.values import checked_values
@@ -39,7 +38,7 @@ _RULE = "one probability per item, with sum 1"
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class NoiseResponse(TruthMechanism, ShapedMechanism):
+class NoiseResponse(TruthMechanism, ShapedMechanism, ItemMechanism):
     """Randomized response over items 0 .. domain_size-1, with noise from a given distribution.
 
     >>> mechanism = NoiseResponse(noise=[0.5, 0.3, 0.2], epsilon=1.0)
@@ -52,6 +51,7 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
     kind: ClassVar[str] = "noise"
     title: ClassVar[str] = "randomized response with given noise"
     own_options: ClassVar[Mapping[str, bool]] = {"noise": True}
+    reports_are = "other"
     domain_size: int
     theta_numerator: int
     """The truth is told with probability theta_numerator / 2^64."""
@@ -146,18 +146,6 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
         noise = used[np.searchsorted(bounds, source.words(len(values)), side="right")]
         return np.where(probability.happens(self.theta_numerator, source.words(len(values))), values, noise)
 
-    @property
-    def report_columns(self) -> dict[str, int]:
-        """One column of item codes."""
-        return {"report": self.domain_size}
-
-    def supports(
-        self, reports: Any, items: NDArray[np.uint64] | None, threads: int | None = None
-    ) -> tuple[Counters, int]:
-        """How many reports name each item."""
-        codes = checked_values(reports, self.domain_size)
-        return value_supports(codes, self.domain_size, items), len(codes)
-
     def estimates_of(self, counts: Counts) -> Estimates:
         """Unbiased estimates, each item's noise taken off by itself."""
         from entropie.estimation.unequal import unequal_estimates
@@ -169,10 +157,6 @@ class NoiseResponse(TruthMechanism, ShapedMechanism):
         p, nu = np.asarray(shares, np.float64), self._named
         spread = p * (self.theta + nu) * (float(1 - self.truth) - nu) + (1.0 - p) * nu * (1.0 - nu)
         return np.asarray(spread / self.theta / self.theta / reports)
-
-    def possible_reports(self) -> NDArray[np.uint64]:
-        """Every item code."""
-        return listed(self.domain_size)
 
     def likelihoods(self, reports: Any) -> NDArray[np.float64]:
         """Theta for the item itself, and for each the noise that names the report."""

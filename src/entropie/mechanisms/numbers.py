@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from entropie.document.all_reports import AllReports
 from entropie.document.base import AtLeastOne, Count, Part, Share
-from entropie.document.ledger import SpentAlone
+from entropie.document.ledger import AllReports, SpentAlone
 from entropie.errors import InvalidParameter
 from entropie.mechanisms.mechanism import Mechanism
 from entropie.theory import checks, everybody

@@ -29,7 +29,7 @@ from entropie.measures.record_risk import AT_RISK, record_risks
 from entropie.measures.uniqueness import estimate as estimated
 from entropie.measures.uniqueness import estimated_risks
 from entropie.mitigate.attribute_population import at_least_the_table, beside, population_of
-from entropie.mitigate.attribute_table import BANDS, AttributeTable, Column
+from entropie.mitigate.attribute_table import BANDS, AttributeTable, Column, sensitive_codes
 from entropie.progress import Progress, silent
 from entropie.theory import checks
 from entropie.words import digits, percent, plural
@@ -158,9 +158,8 @@ def _sensitive(
         )
     if within is not None and column.numbers is None:
         raise InvalidParameter(f"{option('within')} names column `{column.name}`, which does not hold numbers only.")
-    ordered = column.numbers is not None and not column.digits
-    rank = _ranks(column) if ordered else np.arange(column.size)
-    contents = Contents.of(classes, rank[column.codes], column.size)
+    codes, ordered = sensitive_codes(column)
+    contents = Contents.of(classes, codes, column.size)
     tolerance = within if within is not None else _near(column) if ordered and column.size > BANDS else None
     values = _values(column, tolerance) if tolerance is not None else column.codes.astype(np.float64)
     told, farthest = disclosed(contents), largest_distance(contents, ordered=ordered)
@@ -181,14 +180,6 @@ def _sensitive(
         inference=inference(known, values, tolerance, rng),
         meaning=meaning,
     )
-
-
-def _ranks(column: Column) -> NDArray[np.int64]:
-    """The place of each code among the numbers, the missing one last."""
-    assert column.numbers is not None
-    ranks = np.empty(column.size, np.int64)
-    ranks[np.argsort(column.numbers, kind="stable")] = np.arange(column.size)
-    return ranks
 
 
 def _near(column: Column) -> float:

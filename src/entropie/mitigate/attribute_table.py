@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from entropie.data.arrow import decoded, type_within
 from entropie.data.columns import checked_texts
 from entropie.data.rejects import Rejects
 from entropie.data.roles import require_columns
@@ -219,7 +220,7 @@ def _read(
         size += batches[-1].nbytes + _CODES_BYTES * whole.num_rows * len(wanted)
         rejects.budget.keep("columns", size)
     held = map(opened.type_of, wanted)
-    kinds = (kind.value_type if pa.types.is_dictionary(kind) else kind for kind in held)
+    kinds = map(type_within, held)
     table = pa.Table.from_batches(batches, pa.schema(list(zip(wanted, kinds, strict=True))))
     rejects.check_complete(table.num_rows)
     lost = rejects.dirty.total()
@@ -233,7 +234,7 @@ def _read(
 
 def _unfolded(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The values themselves of columns that number them: what they take counts, a small file may repeat a long one."""
-    columns = [one.dictionary_decode() if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    columns = [decoded(one) for one in batch.columns]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -381,3 +382,14 @@ def _numbers(distinct: Any) -> NDArray[np.float64] | None:
             return None
     numbers = np.asarray(distinct.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     return numbers if np.isfinite(numbers).all() else None
+
+
+def sensitive_codes(column: Column) -> tuple[NDArray[np.int64], bool]:
+    """Codes of a column that an attacker wants to learn, numbers in their order and what is missing last; whether they
+    have one.
+    """
+    if column.numbers is None or column.digits:
+        return column.codes, False
+    ranks = np.empty(column.size, np.int64)
+    ranks[np.argsort(column.numbers, kind="stable")] = np.arange(column.size)
+    return ranks[column.codes], True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import time as clock
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from entropie.document.assessment import TailGroup
 from entropie.document.base import Provenance, converted
 from entropie.document.measured import ShareInterval
-from entropie.errors import InvalidParameter, interruptible, option
+from entropie.errors import InvalidParameter, option
 from entropie.findings import provenance_of
 from entropie.measures.classes import group_sizes
 from entropie.measures.entropy import entropy
 from entropie.measures.exposure import LEAST_GROUP, TAIL
 from entropie.measures.intervals import normal_quantile, share_interval
-from entropie.measures.record_risk import AT_RISK
-from entropie.mitigate.attribute_measures import Link, Measures, Wanted, keys_of
+from entropie.mitigate.attribute_measures import Measures, keys_of
 from entropie.mitigate.attribute_risk import (
     SMALL_GROUP,
     AttributeRisk,
@@ -43,13 +42,10 @@ from entropie.mitigate.attribute_table import (
     BinRule,
     Column,
     bands_for,
-    read_attributes,
     round_width,
-    rule_from,
 )
 from entropie.progress import Progress, silent
 from entropie.request import Run
-from entropie.theory import checks
 from entropie.words import percent
 
 USUAL_SET, MOST_SETS = 3, 3000
@@ -62,47 +58,13 @@ _MERGED_SHARE = 0.05
 Sizes = NDArray[np.int64]
 
 
-@interruptible
-def attributes(
-    table: object,
-    *,
-    columns: Sequence[str],
-    id_column: str | None = None,
-    max_set: int | None = None,
-    bins: Mapping[str, BinRule | int | str] | None = None,
-    sensitive: Sequence[str] = (),
-    within: Mapping[str, float] | None = None,
-    population: object = None,
-    link: Sequence[Link] = (),
-    at_risk: float = AT_RISK,
-    seed: int = 0,
-    memory: int | None = None,
-    progress: Progress = silent,
-) -> AttributeRisk:
-    """Assess a table with one row per person: a path, or anything with `__arrow_c_stream__`.
-
-    All sets of up to `max_set` columns are assessed as they stand, and all columns together. `bins` says into which
-    bands numbers are cut as a remedy: at most so many (10), of a width ("width:5") or none ("exact"); without it, bands
-    are proposed for numbers with many different values. `sensitive` are columns that an attacker wants to learn, and
-    `within` says how near a guess of a number must be; `population` is a table of the population or how many people it
-    has; `link` are pairs of column sets, `[(("age", "sex"), ("region",))]`, that rows are joined from; records with a
-    risk above `at_risk` are counted. `seed` is that of everything drawn. `memory` is what the table may fill, in
-    bytes; half of the machine's if not given.
-    """
-    if max_set is not None:
-        checks.whole_number("max_set", max_set)
-    wanted = Wanted(tuple(sensitive), within or {}, population, tuple(link), at_risk, seed)
-    progress("reading", 0.0)
-    rules = {name: rule_from(rule) for name, rule in (bins or {}).items()}
-    others = wanted.others(columns, id_column)
-    read = read_attributes(table, columns, others=others, id_column=id_column, bins=rules, memory=memory)
-    return assess_table(read, max_set, Measures.of(read, wanted, memory, progress), progress)
-
-
 def assess_table(
     table: AttributeTable, max_set: int | None, measures: Measures, progress: Progress = silent
 ) -> AttributeRisk:
-    """The same for a table that has been read and measured."""
+    """Assess a table with one row per person that has been read and measured.
+
+    All sets of up to `max_set` columns are assessed as they stand, and all columns together.
+    """
     begun = clock.perf_counter()
     names = [column.name for column in table.columns]
     most = min(max_set or USUAL_SET, len(names))

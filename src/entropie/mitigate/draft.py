@@ -1,11 +1,13 @@
 """Events on their way to a release: what each will say, whether it stays, and under which pseudonym.
 
-A mitigation makes one draft from another and decides nothing but that. What is released of a draft has an order of its
-own (pseudonym, time, item), so that rows that are equal in these stand in an order that says nothing.
+A mitigation looks at all events, block by block, and then makes one draft of a block from another; it decides nothing
+but that. What is released of a draft has an order of its own (pseudonym, time, item), so that rows that are equal in
+these stand in an order that says nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,12 +47,21 @@ def ranked(values: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np
     return np.flatnonzero(there) + least, ranks[place].astype(np.int64) - 1
 
 
+def numbered(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The place of each hash in their order; equal ones stand as they come."""
+    order = np.argsort(hashes, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size)
+    return places
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """What mitigations start from: everybody's events as read.
+    """What mitigations start from: events as read, of everybody or of a block of people.
 
+    item_ids     names of items, as text
     people       who did each event
-    keys         one number per person that goes by what they did, so that chance does not depend on names
+    keys         of each person their number among `everybody`, by what they did: chance does not depend on names
     columns      further columns, one value per event
     coordinates  the columns of latitude and longitude
     """
@@ -61,6 +72,7 @@ class Material:
     coordinates: tuple[str, str] | None
     people: NDArray[np.int64]
     keys: NDArray[np.int64]
+    everybody: int
     seed: int
 
     @classmethod
@@ -70,10 +82,9 @@ class Material:
     ) -> Material:  # fmt: skip
         """Number people by what they did."""
         popular = np.bincount(traces.items, minlength=traces.domain_size)
-        order = np.argsort(content_hashes(traces, traces, popular, popular), kind="stable")
-        keys = np.empty_like(order)
-        keys[order] = np.arange(order.size)
-        return cls(traces, item_ids, columns, coordinates, user_of_each(traces), keys, seed)
+        keys = numbered(content_hashes(traces, traces, popular, popular))
+        names = item_ids.cast(pa.large_string())
+        return cls(traces, names, columns, coordinates, user_of_each(traces), keys, traces.users, seed)
 
     @property
     def timed(self) -> bool:
@@ -97,9 +108,41 @@ class Material:
     def draft(self) -> Draft:
         """The events as they are."""
         items = self.traces.items.astype(np.int64)
-        names = self.item_ids.cast(pa.large_string())
         everything = np.ones(self.traces.events, np.bool_)
-        return Draft(self, items, names, self.traces.times, EXACT, True, everything, self.people)
+        return Draft(self, items, self.item_ids, self.traces.times, EXACT, True, everything, self.people)
+
+
+Change = Callable[["Draft"], "Draft"]
+"""What is done to every block."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The drafts of all events, a block of people at a time, as often as they are asked for.
+
+    events   at most so many there are in all
+    """
+
+    drafts: Callable[[], Iterator[Draft]]
+    people: int
+    events: int
+
+    @classmethod
+    def of(cls, draft: Draft) -> Blocks:
+        """A draft of everybody."""
+        return cls(lambda: iter((draft,)), draft.material.everybody, draft.labels.size)
+
+    def __iter__(self) -> Iterator[Draft]:
+        return self.drafts()
+
+    @property
+    def names(self) -> pa.Array:
+        """The names behind the labels, which all blocks share."""
+        return next(iter(self)).names
+
+    def changed(self, change: Change) -> Blocks:
+        """The same with every block changed."""
+        return replace(self, drafts=lambda: map(change, self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,9 +21,9 @@ from entropie.data.budget import Budget
 from entropie.data.columns import read_columns
 from entropie.document.base import Count, Part, Sha256
 from entropie.errors import InvalidInput, InvalidParameter, option
-from entropie.mitigate.attribute_table import BinRule, Column, bands_for, read_attributes
+from entropie.mitigate.attribute_table import BinRule, Column, bands_for, read_attributes, sensitive_codes
 from entropie.mitigate.hierarchy import rows_of
-from entropie.mitigate.lattice import Ladder
+from entropie.mitigate.lattice import Ladder, Lattice, Scale, Sensitive
 from entropie.words import plural
 
 _FEW_BANDS = 10  # to begin with, for numbers that have few values
@@ -142,13 +142,20 @@ class Person:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeopleTable:
-    """A table with one row per person: the columns that are generalised, and others as text."""
+    """A table with one row per person: the columns that are generalised, others as text, and a sensitive one of these
+    as `attributes` reads it.
+    """
 
     name: str
     sha256: str | None
     people: int
     columns: tuple[Person, ...]
     kept: dict[str, pa.ChunkedArray]
+    sensitive: Sensitive | None = None
+
+    def lattice(self, ladders: Sequence[Ladder], scale: Scale) -> Lattice:
+        """All nodes of these levels."""
+        return Lattice([person.column.exact for person in self.columns], ladders, scale, self.sensitive)
 
 
 def read_people(
@@ -156,6 +163,7 @@ def read_people(
     columns: Sequence[str],
     *,
     keep: Sequence[str] = (),
+    sensitive: str | None = None,
     id_column: str | None = None,
     bins: Mapping[str, BinRule] | None = None,
     room: int | None = None,
@@ -168,7 +176,8 @@ def read_people(
                 "people or is named twice; leave it out."
             )
     held = pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
-    read = read_attributes(held, columns, id_column=id_column, bins=bins, memory=room)
+    others = [] if sensitive is None else [sensitive]
+    read = read_attributes(held, columns, others=others, id_column=id_column, bins=bins, memory=room)
     wanted = [*columns, *keep]
     budget, batches, size = Budget(read.name, room), [], 0
     for batch, _ in read_columns(held, wanted, texts=wanted):
@@ -193,7 +202,15 @@ def read_people(
                 f"{option('keep')} names column `{name}`, in which everybody has a value of their own: "
                 f"released as it is, it identifies them. Leave it out, or name it in {option('columns')}."
             )
-    return PeopleTable(read.name, read.sha256, read.people, tuple(people), kept)
+    learnt = None if sensitive is None else _sensitive(read.others[0])
+    return PeopleTable(read.name, read.sha256, read.people, tuple(people), kept, learnt)
+
+
+def _sensitive(column: Column) -> Sensitive:
+    if column.size == 1:
+        raise InvalidInput(f"Column `{column.name}` holds one value for everybody, so that there is nothing to learn.")
+    codes, ordered = sensitive_codes(column)
+    return Sensitive(codes, ordered)
 
 
 def alone_in(values: pa.ChunkedArray) -> int:

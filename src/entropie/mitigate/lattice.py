@@ -5,6 +5,8 @@ nodes out without losing the optimum (proofs in docs/attributes.md, checked agai
 
 - the fewest people to leave out never rise when a column is generalised further, so a node that does not meet the
   limit speaks for all that generalise no column further;
+  That holds of every rule on groups that a union keeps once one of them does: a size, a number of sensitive values. A
+  distance of the values from those of all people is kept by a union of groups that all keep it, so nobody is left out;
 - the cost of a node is that of its levels, `base`, which never falls upwards, and what leaving out people adds to it,
   `extra`, at least 0; where the limit is a smallest group alone, `extra` never rises upwards.
 """
@@ -19,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.kernels.grouping import roll_up, sum_steps
+from entropie.measures.closeness import distances
+from entropie.measures.diversity import Contents
 from entropie.progress import Progress, silent
 
 Scale = Literal["information", "loss", "discernibility"]
@@ -34,6 +38,8 @@ class Limit:
     """What a table must meet once people in groups that break it are left out.
 
     smallest     every group has at least so many people: k-anonymity, a highest risk of 1/k
+    different    every group has at least so many values of the sensitive column: distinct l-diversity
+    distance     its values are at most so far from those of all people (earth mover): t-closeness
     average      groups divided by people, the average risk of being re-identified, at most
     left_out     how many people may be left out at most
     """
@@ -41,6 +47,8 @@ class Limit:
     smallest: int = 1
     average: float = 1.0
     left_out: int = 0
+    different: int = 1
+    distance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,11 +78,35 @@ class Ladder:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sensitive:
+    """What an attacker wants to learn of everybody: codes, in the order of the values where they are `ordered`."""
+
+    codes: NDArray[np.int64]
+    ordered: bool
+
+    @property
+    def size(self) -> int:
+        """How many codes there may be."""
+        return int(self.codes.max()) + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """The groups of a node: a row of each, and how many people it has."""
+    """The groups of a node: a row of each, how many people it has, and which sensitive values."""
 
     firsts: NDArray[np.int64]
     counts: NDArray[np.int64]
+    contents: Contents | None = None
+    ordered: bool = False
+
+    def fits(self, limit: Limit) -> NDArray[np.bool_]:
+        """Which of them meet what is asked of every group."""
+        fits = self.counts >= limit.smallest
+        if self.contents is not None and limit.different > 1:
+            fits &= self.contents.distinct >= limit.different
+        if self.contents is not None and limit.distance < 1.0:
+            fits &= distances(self.contents, ordered=self.ordered) <= limit.distance + _ALIKE
+        return np.asarray(fits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +135,19 @@ class Search:
 
 
 def kept_groups(
-    counts: NDArray[np.int64], limit: Limit, extras: NDArray[np.float64] | None = None
+    counts: NDArray[np.int64], fits: NDArray[np.bool_], average: float, extras: NDArray[np.float64] | None = None
 ) -> NDArray[np.bool_]:
-    """Which groups stay: the fewest and smallest are left out so that the limit is met, of equals the cheapest.
+    """Which groups stay: those that fit, without the fewest and smallest that go for the average, of equals the
+    cheapest.
 
     All are kept where no number of them left out would do: the caller sees that the limit is broken.
     """
-    kept = counts >= limit.smallest
-    if np.count_nonzero(kept) <= limit.average * counts[kept].sum():
-        return kept
-    order = np.lexsort((np.zeros(counts.size) if extras is None else extras * counts, counts))
+    if np.count_nonzero(fits) <= average * counts[fits].sum():
+        return fits
+    order = np.lexsort((np.zeros(counts.size) if extras is None else extras * counts, counts, fits))
     removed = np.arange(1, counts.size)
     people = counts.sum() - np.cumsum(counts[order])[:-1]
-    meets = (counts.size - removed <= limit.average * people) & (counts[order][1:] >= limit.smallest)
+    meets = (counts.size - removed <= average * people) & (removed >= np.count_nonzero(~fits))
     if not meets.any():
         return np.ones(counts.size, np.bool_)
     kept = np.ones(counts.size, np.bool_)
@@ -124,14 +156,28 @@ def kept_groups(
 
 
 class Lattice:
-    """All nodes of a table, counted from the nearest finer one that has been counted before."""
+    """All nodes of a table, counted from the nearest finer one that has been counted before.
 
-    def __init__(self, codes: Sequence[NDArray[np.int64]], ladders: Sequence[Ladder], scale: Scale) -> None:
+    What is counted and kept are people alike in all columns; with a `sensitive` one in that too.
+    """
+
+    def __init__(
+        self,
+        codes: Sequence[NDArray[np.int64]],
+        ladders: Sequence[Ladder],
+        scale: Scale,
+        sensitive: Sensitive | None = None,
+    ) -> None:
         self.scale = scale
         self.shape = tuple(len(ladder.groups) for ladder in ladders)
         self.people = int(codes[0].size)
-        self._codes = np.ascontiguousarray(np.stack([code.astype(np.int32) for code in codes], axis=1))
-        self._steps = np.concatenate([group for ladder in ladders for group in ladder.groups]).astype(np.int32)
+        self.sensitive = sensitive
+        columns = [*codes, *([] if sensitive is None else [sensitive.codes])]
+        self._codes = np.ascontiguousarray(np.stack([code.astype(np.int32) for code in columns], axis=1))
+        steps = [group for ladder in ladders for group in ladder.groups]
+        values = 0 if sensitive is None else sensitive.size
+        self._steps = np.concatenate([*steps, np.arange(values)]).astype(np.int32)
+        self._values_begin = np.array([] if sensitive is None else [self._steps.size - values], np.int64)
         sizes = [[group.size for group in ladder.groups] for ladder in ladders]
         ends = np.cumsum([0, *(size for column in sizes for size in column)])
         self._begins: list[NDArray[np.int64]] = []
@@ -143,7 +189,7 @@ class Lattice:
         self._kept: dict[Levels, Groups] = {}
         self._held = 0
         everybody = Groups(np.arange(self.people), np.ones(self.people, np.int64))
-        self._bottom = self._rolled((0,) * len(self.shape), everybody)
+        self._bottom = self._alike((0,) * len(self.shape), everybody)
 
     def _prices(self, ladders: Sequence[Ladder]) -> None:
         """The share lost by each level of each column, and what leaving out a person of a value adds to that."""
@@ -163,12 +209,28 @@ class Lattice:
     def _offsets(self, levels: Levels) -> NDArray[np.int64]:
         return np.array([begins[level] for begins, level in zip(self._begins, levels, strict=True)])
 
-    def _rolled(self, levels: Levels, finer: Groups) -> Groups:
+    def _rolled(self, offsets: NDArray[np.int64], finer: Groups) -> tuple[Groups, NDArray[np.int64]]:
         slots = self._slots[: 1 << max(4, (2 * finer.firsts.size).bit_length())]
-        return Groups(*roll_up(self._codes, self._steps, self._offsets(levels), finer.firsts, finer.counts, slots))
+        firsts, counts, into = roll_up(self._codes, self._steps, offsets, finer.firsts, finer.counts, slots)
+        return Groups(firsts, counts), into
+
+    def _alike(self, levels: Levels, finer: Groups) -> Groups:
+        """People alike in all columns at these levels, from people alike at finer ones."""
+        return self._rolled(np.concatenate((self._offsets(levels), self._values_begin)), finer)[0]
 
     def groups(self, levels: Levels) -> Groups:
         """The groups of a node, from the finer node at hand that has fewest."""
+        alike = self._found(levels)
+        if self.sensitive is None:
+            return alike
+        groups, owner = self._rolled(self._offsets(levels), alike)
+        values = self.sensitive.codes[alike.firsts]
+        order = np.lexsort((values, owner))
+        begins = np.flatnonzero(np.diff(owner[order], prepend=-1))
+        held = Contents(begins, values[order], alike.counts[order], groups.counts, self.sensitive.size)
+        return Groups(groups.firsts, groups.counts, held, self.sensitive.ordered)
+
+    def _found(self, levels: Levels) -> Groups:
         if levels in self._kept:
             return self._kept[levels]
         finer = self._bottom
@@ -178,7 +240,7 @@ class Lattice:
             for place in np.flatnonzero(below).tolist():
                 if self._kept[nodes[place]].counts.size < finer.counts.size:
                     finer = self._kept[nodes[place]]
-        found = self._rolled(levels, finer)
+        found = self._alike(levels, finer)
         self._keep(levels, found)
         return found
 
@@ -193,14 +255,15 @@ class Lattice:
         """Count a node."""
         groups = self.groups(levels)
         extras = self._extra_of(groups, levels)
-        kept = kept_groups(groups.counts, limit, extras)
+        fits = groups.fits(limit)
+        kept = kept_groups(groups.counts, fits, limit.average, extras)
         sizes = groups.counts[kept]
         people = int(sizes.sum())
         left_out = self.people - people
         meets = (
             people > 0
             and left_out <= limit.left_out
-            and int(sizes.min()) >= limit.smallest
+            and bool(fits[kept].all())
             and sizes.size <= limit.average * people
         )
         extra = float(groups.counts[~kept] @ extras[~kept])
@@ -208,7 +271,8 @@ class Lattice:
             base = float(groups.counts @ groups.counts) / self.people**2
         else:
             base = float(self.base[levels])
-        return Node(levels, meets, left_out, sizes.size, int(sizes.min(initial=self.people)), base, base + extra)
+        smallest = int(sizes.min(initial=self.people))
+        return Node(levels, meets, left_out, sizes.size, smallest, base, base + extra)
 
     def kept_rows(self, levels: Levels, limit: Limit) -> NDArray[np.bool_]:
         """Which people stay at a node, counted from the rows."""
@@ -218,7 +282,11 @@ class Lattice:
             group = np.unique(group * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
         firsts = np.unique(group, return_index=True)[1]
         found = Groups(firsts, np.bincount(group))
-        return np.asarray(kept_groups(found.counts, limit, self._extra_of(found, levels))[group])
+        if self.sensitive is not None:
+            held = Contents.of(group, self.sensitive.codes, self.sensitive.size)
+            found = Groups(firsts, held.totals, held, self.sensitive.ordered)
+        extras = self._extra_of(found, levels)
+        return np.asarray(kept_groups(found.counts, found.fits(limit), limit.average, extras)[group])
 
     def _extra_of(self, groups: Groups, levels: Levels) -> NDArray[np.float64]:
         """What leaving out one person of each group adds to the cost."""

@@ -143,10 +143,6 @@ class Senders:
         return bool((sent == known).all())
 
 
-def _shares(traces: Traces) -> NDArray[np.float64]:
-    return np.bincount(traces.items, minlength=traces.domain_size) / traces.events
-
-
 def wanted_error_value(value: object, name: str = "protect") -> float:
     """Check the error rate that protection is asked to give."""
     rule = "a share above 0 and below 1"

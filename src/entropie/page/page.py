@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,28 +50,30 @@ def render(document: dict[str, Any]) -> str:
 
 
 def _events(whole: Document, document: dict[str, Any]) -> str:
-    data, marked = inlined(document), Marked(document)
-    return template().render(
-        d=marked.content,
+    return filled(
+        "page.html",
+        document,
         t=whole,
-        m=marked.mark,
-        at=marked.at,
-        has=marked.has,
-        same=marked.same,
         best=f"attacks.{whole.strongest}",
         attackers=list(attackers(whole)),
         points=points_of(whole),
-        drawn=_drawn(whole),
+        drawn=drawn({name: functools.partial(chart, whole) for name, chart in _CHARTS.items()}),
         can_draw=drawing.available(),
         references=charts.REFERENCES_BITS,
         exact=False,
         inside="assessment",
-        data=data,
     )
 
 
+def filled(name: str, document: dict[str, Any], **more: Any) -> str:
+    """The template of that name with a plain document in it, and what else it asks for."""
+    marked = Marked(document)
+    reading = {"d": marked.content, "m": marked.mark, "at": marked.at, "has": marked.has, "same": marked.same}
+    return template(name).render(**reading, data=inlined(document), **more)
+
+
 @functools.cache
-def template(name: str = "page.html") -> Template:
+def template(name: str) -> Template:
     """A page with its parts, compiled once."""
     environment = Environment(
         loader=PackageLoader("entropie.page"),
@@ -117,13 +119,13 @@ def is_about(path: str | os.PathLike[str], document: dict[str, Any]) -> bool:
     return True
 
 
-def _drawn(document: Document) -> dict[str, Markup]:
-    """Every chart in both widths; a style rule shows one of them."""
-    found = {name: both_widths(functools.partial(chart, document)) for name, chart in _CHARTS.items()}
+def drawn(charts: Mapping[str, Callable[[int], list[Spec]]]) -> dict[str, Markup]:
+    """Every chart that has something to show, in both widths; a style rule shows one of them."""
+    found = {name: _both_widths(chart) for name, chart in charts.items()}
     return {name: made for name, made in found.items() if made}
 
 
-def both_widths(chart: Callable[[int], list[Spec]]) -> Markup:
+def _both_widths(chart: Callable[[int], list[Spec]]) -> Markup:
     """A chart for the column of text and for a phone, of which a style rule shows one; empty where there is none."""
     if not drawing.available() or not chart(WIDE):
         return Markup("")

@@ -19,8 +19,7 @@ from entropie.drawing import BLUE, GREEN, GREY, INK, ORANGE
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.scoreset import ScoreSetMeasures
 from entropie.page.charts import det_chart
-from entropie.page.marks import Marked
-from entropie.page.page import both_widths, inlined, template
+from entropie.page.page import drawn, filled
 from entropie.page.specs import Spec
 
 FILES = ("scores.json", "report.html")
@@ -71,14 +70,8 @@ def check_names(names: Collection[str]) -> None:
 
 def render_scores(found: Systems) -> str:
     """The page of some systems."""
-    document = found.to_json()
-    marked = Marked(document)
-    chart = both_widths(partial(trade_offs, found))
-    return template("scores.html").render(
-        d=marked.content, m=marked.mark, at=marked.at, has=marked.has, same=marked.same, data=inlined(document),
-        drawn={"det": chart} if chart else {},
-        colours=COLOURS,
-    )  # fmt: skip
+    charts = {"det": partial(trade_offs, found)}
+    return filled("scores.html", found.to_json(), drawn=drawn(charts), colours=COLOURS, inside="scores")
 
 
 def trade_offs(found: Systems, width: int) -> list[Spec]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from markupsafe import Markup
-
 from entropie import words
 from entropie.drawing import BLUE, GREEN, GREY, INK, ORANGE
-from entropie.page.marks import Marked
-from entropie.page.page import both_widths, inlined, template
+from entropie.page.page import drawn, filled
 from entropie.page.specs import NARROW, Rows, Spec, layer, layered, share, whisker
 
 _TONES = {"met": "pass", "not met": "fail", "open": "inconclusive"}
@@ -27,23 +24,18 @@ _COSTS = {
 
 def render_sweep(document: dict[str, Any]) -> str:
     """The page of a plain `sweep.json`."""
-    marked = Marked(document)
-    chart = both_widths(partial(frontier, document)) if document["rows"] else Markup("")
+    charts = {"frontier": partial(frontier, document)} if document["rows"] else {}
     shown = sorted({*document["frontier"], *([] if document["chosen"] is None else [document["chosen"]])})
-    return template("sweep.html").render(
-        d=marked.content,
-        m=marked.mark,
-        at=marked.at,
-        has=marked.has,
-        same=marked.same,
+    return filled(
+        "sweep.html",
+        document,
         tone=_TONES[document["outcome"]],
         word=_WORDS[document["outcome"]],
         cost=_COSTS[document["scale"]],
-        drawn={"frontier": chart} if chart else {},
+        drawn=drawn(charts),
         best=["as_it_is", *(f"rows.{place}" for place in shown)],
         every=["as_it_is", *(f"rows.{place}" for place in range(len(document["rows"])))],
         inside="sweep",
-        data=inlined(document),
     )
 
 

@@ -11,8 +11,7 @@ from entropie.drawing import BLUE, GREY
 from entropie.errors import printable
 from entropie.mitigate.attribute_risk import AttributeRisk
 from entropie.page.charts import risks
-from entropie.page.marks import Marked
-from entropie.page.page import both_widths, inlined, template
+from entropie.page.page import drawn, filled
 from entropie.page.specs import Rows, Spec, ends, layer, layered, ordered, quantity
 
 _SHOWN = 12  # columns that a chart has room for
@@ -20,23 +19,17 @@ _SHOWN = 12  # columns that a chart has room for
 
 def render_table(whole: AttributeRisk, document: dict[str, Any]) -> str:
     """The page of a plain `attributes.json`, and the same checked."""
-    marked = Marked(document)
     start = next(name for name in ("banded", "without_identifiers", "together") if document[name] is not None)
     charts = {"gauge": gauge, "attackers": attackers, "columns": columns, "order": order}
-    drawn = {name: both_widths(partial(chart, whole)) for name, chart in charts.items()}
-    return template("table/page.html").render(
-        d=marked.content,
+    return filled(
+        "table/page.html",
+        document,
         t=whole,
-        m=marked.mark,
-        at=marked.at,
-        has=marked.has,
-        same=marked.same,
         exact=True,
         start=start,
-        drawn={name: made for name, made in drawn.items() if made},
+        drawn=drawn({name: partial(chart, whole) for name, chart in charts.items()}),
         can_draw=drawing.available(),
         inside="assessment",
-        data=inlined(document),
     )
 
 

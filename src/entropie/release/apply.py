@@ -7,6 +7,7 @@ the rows become numbers within the group; other columns are not written.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 from collections.abc import Iterator
@@ -19,25 +20,24 @@ from numpy.typing import NDArray
 
 from entropie._version import __version__
 from entropie.atomic import check_file, refuse_overwriting, write_file
+from entropie.attack.chance import content_hashes
+from entropie.data.coarsen import user_of_each
 from entropie.data.columns import TableWriter
-from entropie.data.event_columns import read_event_columns
 from entropie.data.events import IngestReport
-from entropie.data.shuffle import random_order
-from entropie.data.traces import Traces
+from entropie.data.stored import StoredEvents, stored_events
 from entropie.document.base import Count, Part, Sha256, json_text
 from entropie.errors import InvalidInput, InvalidParameter, interruptible, option
-from entropie.mechanisms.randomness import Source as Chance
 from entropie.mechanisms.randomness import SystemSource
-from entropie.mitigate.draft import Draft, Material
+from entropie.mitigate.draft import Blocks, Draft, Material
 from entropie.progress import Progress, silent, under
 from entropie.release.plan import MitigationStep, ReleasePlan, read_plan
 from entropie.release.table_file import TableManifest, sha256_of, write_table
 from entropie.release.table_plan import TablePlan
+from entropie.release.writing import Release, hexadecimal
 from entropie.request import Run, Source
 
 ORDER = "order"
 """The column that numbers a pseudonym's rows, where the events had no column for their order."""
-_BATCH_ROWS = 1 << 17
 
 
 class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1"):
@@ -113,26 +113,59 @@ def apply(
 
 
 def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run: Run) -> Manifest:
-    writing, writing_key = TableWriter(out), None if key is None else TableWriter(key)
     reading = replace(run, progress=under(run.progress, "reading"))
-    found = read_event_columns(source, plan.columns, reading)
-    report = found.events.report
-    plan.data.check(report)
-    material = Material.of(found.events.traces, found.events.item_ids, found.columns, plan.data.coordinates, plan.seed)
-    run.progress("applying", 0.0)
-    draft = plan.combination.applied(material.draft())
-    released, names, owners = draft.released()
-    if not released.events:
-        raise InvalidInput("Nothing is left to release under this plan; sweep again for another.")
-    chance = SystemSource()
-    pseudonyms = _pseudonyms(released.users, chance)
-    columns = _columns(draft, report, "cell" if source.cells is not None else None)
-    with writing as writer:
-        for batch, share in _batches(released, names, random_order(released.users, chance.words), pseudonyms):
-            writer.write({name: batch[role] for role, name in columns.items()})
+    with contextlib.ExitStack() as stack:
+        writer = stack.enter_context(TableWriter(out))
+        key_writer = None if key is None else stack.enter_context(TableWriter(key))
+        stored = stack.enter_context(stored_events(source, plan.columns, reading, out.parent))
+        plan.data.check(stored.report)
+        run.progress("applying", 0.0)
+        blocks, owners = _blocks(stored, plan)
+        for part in plan.combination.parts:
+            blocks = part.over(blocks)
+        first = next(iter(blocks))
+        release = stack.enter_context(Release(first, out.parent, stored.room, SystemSource()))
+        seen = 0
+        for draft in blocks:
+            release.add(draft)
+            seen += draft.material.traces.events
+            run.progress("applying", seen / blocks.events)
+        if not release.events:
+            raise InvalidInput("Nothing is left to release under this plan; sweep again for another.")
+        columns = _columns(first, stored.report, "cell" if source.cells is not None else None)
+        for rows, share in release.rows(stored.most):
+            found = rows.columns(first.names)
+            writer.write({name: found[role] for role, name in columns.items()})
+            if key_writer is not None:
+                people = stored.user_ids.take(pa.array(owners[rows.people[rows.begins]]))
+                key_writer.write({"pseudonym": hexadecimal(rows.pseudonyms[rows.begins]), "person": people})
             run.progress("writing", share)
-    if writing_key is not None:
-        _write_key(writing_key, pseudonyms, found.events.user_ids.take(pa.array(owners)), chance)
+    return _manifest(plan, stored.report, release, columns, source, out, key)
+
+
+def _blocks(stored: StoredEvents, plan: ReleasePlan) -> tuple[Blocks, NDArray[np.int64]]:
+    """The events as they are, and the code of the person with each number."""
+    hashes, popular = np.empty(len(stored.user_ids), np.uint64), stored.popularity
+    for block in stored.blocks():
+        hashes[block.users] = content_hashes(block.traces, block.traces, popular, popular)
+    owners = np.argsort(hashes, kind="stable")
+    keys = np.empty_like(owners)
+    keys[owners] = np.arange(owners.size)
+    names, where = stored.item_ids.cast(pa.large_string()), plan.data.coordinates
+
+    def drafts() -> Iterator[Draft]:
+        for block in stored.blocks():
+            people = user_of_each(block.traces)
+            given = (block.columns, where, people, keys[block.users], keys.size, plan.seed)
+            yield Material(block.traces, names, *given).draft()
+
+    return Blocks(drafts, keys.size, stored.report.events), owners
+
+
+def _manifest(
+    plan: ReleasePlan, report: IngestReport, release: Release, columns: dict[str, str], source: Source, out: Path,
+    key: Path | None,
+) -> Manifest:  # fmt: skip
     manifest = Manifest(
         steps=plan.steps,
         done=tuple(part.action for part in plan.combination.parts),
@@ -143,10 +176,10 @@ def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run
         input_items=report.items,
         output=out.name,
         output_sha256=sha256_of(out),
-        events=released.events,
-        people=int(np.unique(owners).size),
-        pseudonyms=released.users,
-        items=len(names),
+        events=release.events,
+        people=release.people,
+        pseudonyms=release.pseudonyms,
+        items=release.items,
         columns=tuple(columns.values()),
         dropped=_dropped(report, columns, source),
         key=None if key is None else str(key),
@@ -172,44 +205,3 @@ def _dropped(report: IngestReport, columns: dict[str, str], source: Source) -> t
     made = ("item",) if source.cells is not None else ()
     roles = [choice.column for choice in report.columns if choice.column is not None and choice.role not in made]
     return tuple(name for name in (*roles, *report.unused) if name not in columns.values())
-
-
-def _batches(
-    released: Traces, names: pa.Array, order: NDArray[np.int64], pseudonyms: NDArray[np.uint64]
-) -> Iterator[tuple[dict[str, pa.Array], float]]:
-    """Rows by pseudonym in the order given, some at a time, and the share that is done."""
-    lengths = np.diff(released.offsets)[order]
-    ends = np.cumsum(lengths)
-    full = np.searchsorted(ends, np.arange(_BATCH_ROWS, ends[-1], _BATCH_ROWS))
-    cuts = np.unique(np.concatenate(([0], full, [order.size])))
-    for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        people = order[begin:end]
-        part = released.take(people)
-        counts = np.diff(part.offsets)
-        ids = pa.array([f"{word:016x}" for word in pseudonyms[people].tolist()])
-        batch = {
-            "user": ids.take(pa.array(np.repeat(np.arange(people.size), counts))),
-            "item": names.take(pa.array(part.items)),
-            "order": pa.array(np.arange(part.events) - np.repeat(part.offsets[:-1], counts) + 1),
-        }
-        if part.times is not None:
-            batch["time"] = pa.array(
-                np.datetime_as_string(part.times.astype("datetime64[s]"), unit="s", timezone="UTC")
-            )
-        yield batch, end / order.size
-
-
-def _pseudonyms(count: int, chance: Chance) -> NDArray[np.uint64]:
-    """Different random numbers for everybody."""
-    while True:
-        drawn = chance.words(count)
-        if np.unique(drawn).size == count:
-            return drawn
-
-
-def _write_key(writing: TableWriter, pseudonyms: NDArray[np.uint64], people: pa.Array, chance: Chance) -> None:
-    """Who is behind each pseudonym, in random order."""
-    order = random_order(pseudonyms.size, chance.words)
-    with writing as writer:
-        ids = [f"{word:016x}" for word in pseudonyms[order].tolist()]
-        writer.write({"pseudonym": pa.array(ids), "person": people.take(pa.array(order))})

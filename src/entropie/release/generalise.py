@@ -13,15 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from entropie._version import __version__
 from entropie.errors import InvalidParameter, interruptible, option
 from entropie.gate.profiles import profile_named
 from entropie.mitigate.attribute_risk import Made, TableInput
 from entropie.mitigate.attribute_table import BinRule, rule_from
 from entropie.mitigate.ladders import PeopleTable, alone_in, levels_of, read_people
-from entropie.mitigate.lattice import SCALES, Lattice, Node, cheapest
+from entropie.mitigate.lattice import SCALES, Limit, cheapest
 from entropie.progress import Progress, silent
 from entropie.release.table_plan import CostScale, Generalisation, KeptColumn, TableLimit, TablePlan, TableState
 from entropie.theory import checks
@@ -35,12 +33,14 @@ class TableOptions:
 
     columns       that an attacker may know
     keep          other columns to release as they are
+    sensitive     one of them that nobody is to learn of others
     hierarchies   files of groups by column; bins: bands to begin with; prefixes: columns to cut characters from
     """
 
     columns: tuple[str, ...]
     id_column: str | None = None
     keep: tuple[str, ...] = ()
+    sensitive: str | None = None
     hierarchies: Mapping[str, Path] = field(default_factory=dict)
     bins: Mapping[str, BinRule] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
@@ -49,6 +49,11 @@ class TableOptions:
     def __post_init__(self) -> None:
         if self.cost not in SCALES:
             raise InvalidParameter.of("cost", f"one of {', '.join(SCALES)}", self.cost)
+        if self.sensitive in self.columns:
+            raise InvalidParameter(
+                f"Column `{self.sensitive}` is among both {option('columns')} and {option('sensitive')}: what an "
+                "attacker knows is nothing to learn; drop it from one."
+            )
         for what, names in (("hierarchy", self.hierarchies), ("prefix", self.prefixes)):
             for name in names:
                 if name not in self.columns:
@@ -59,8 +64,8 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A limit as it is asked for: by the name of a published one, k, a highest risk, an average risk; and a share of
-    people who may be left out.
+    """A limit as it is asked for: by the name of a published one, k, a highest risk, an average risk; how varied the
+    sensitive values of every group are; and a share of people who may be left out.
     """
 
     profile: str | None = None
@@ -68,13 +73,15 @@ class Wanted:
     highest: float | None = None
     average: float | None = None
     suppress: float = 0.0
+    l_diversity: int | None = None
+    t_closeness: float | None = None
 
     def limit(self, people: int) -> TableLimit:
         """The limit for so many people."""
-        if (self.profile, self.k, self.highest, self.average) == (None, None, None, None):
+        if (self.profile, self.k, self.highest, self.average, self.l_diversity, self.t_closeness) == (None,) * 6:
             raise InvalidParameter(
-                f"A limit is needed: name it with {option('profile')}, {option('k')}, {option('highest')} or "
-                f"{option('average')}."
+                f"A limit is needed: name it with {option('profile')}, {option('k')}, {option('highest')}, "
+                f"{option('average')}, {option('l_diversity')} or {option('t_closeness')}."
             )
         smallest = 1 if self.k is None else checks.whole_number("k", self.k)
         published = None if self.profile is None else profile_named(self.profile)
@@ -89,9 +96,25 @@ class Wanted:
         average = 1.0 if self.average is None else float(self.average)
         if published is not None and published.speaks_of == "average":
             average = min(average, published.limit)
-        if smallest == 1 and average == 1.0:
+        different = 1 if self.l_diversity is None else checks.whole_number("l_diversity", self.l_diversity)
+        distance = 1.0 if self.t_closeness is None else float(self.t_closeness)
+        checks.real_number("t_closeness", distance, "a distance above 0, at most 1", 1e-9, 1.0)
+        if distance < 1.0 and self.suppress:
+            raise InvalidParameter(
+                f"{option('t_closeness')} is reached without leaving anybody out: who is left changes what the values "
+                f"of everybody are. Leave out {option('suppress')}."
+            )
+        if (smallest, average, different, distance) == (1, 1.0, 1, 1.0):
             raise InvalidParameter(f"Every table meets this limit; ask for {option('k')} of at least 2, or less risk.")
-        return TableLimit(smallest, average, math.floor(self.suppress * people + 1e-9))
+        return TableLimit(smallest, average, math.floor(self.suppress * people + 1e-9), different, distance)
+
+    def check(self, sensitive: str | None) -> None:
+        """A sensitive column and a limit on it go together."""
+        if (sensitive is None) != (self.l_diversity is None and self.t_closeness is None):
+            raise InvalidParameter(
+                f"{option('l_diversity')} and {option('t_closeness')} limit what is learnt of a {option('sensitive')} "
+                "column, and only of one; name both or neither."
+            )
 
 
 @interruptible
@@ -104,6 +127,9 @@ def generalise(
     highest: float | None = None,
     average: float | None = None,
     suppress: float = 0.0,
+    sensitive: str | None = None,
+    l_diversity: int | None = None,
+    t_closeness: float | None = None,
     hierarchies: Mapping[str, str | os.PathLike[str]] | None = None,
     bins: Mapping[str, BinRule | int | str] | None = None,
     prefixes: Sequence[str] = (),
@@ -116,16 +142,20 @@ def generalise(
     """Find the cheapest generalisation of a table (a path, or anything with `__arrow_c_stream__`) that meets a limit.
 
     Everybody shares the released values of `columns` with `k` people (a `highest` risk of 1/k); groups divided by
-    people, the `average` risk, may be limited too; `profile` is a published limit on either. At most the share
-    `suppress` of people is left out. Columns can be released in groups of files (`hierarchies`), numbers in bands,
-    codes (and `prefixes`) with fewer characters, or not at all. The result is the best of all combinations on the
-    scale `cost`.
+    people, the `average` risk, may be limited too; `profile` is a published limit on either. Every group has
+    `l_diversity` different values of a `sensitive` column, which is released, and they are at most `t_closeness` from
+    those of everybody. At most the share `suppress` of people is left out. Columns can be released in groups of files
+    (`hierarchies`), numbers in bands, codes (and `prefixes`) with fewer characters, or not at all. The result is the
+    best of all combinations on the scale `cost`.
     """
-    wanted = Wanted(profile, k, highest, average, suppress)
+    wanted = Wanted(profile, k, highest, average, suppress, l_diversity, t_closeness)
+    wanted.check(sensitive)
+    kept = [*keep, *([] if sensitive is None or sensitive in keep else [sensitive])]
     chosen = TableOptions(
         tuple(columns),
         id_column,
-        tuple(keep),
+        tuple(kept),
+        sensitive,
         {name: Path(path) for name, path in (hierarchies or {}).items()},
         {name: rule_from(rule) for name, rule in (bins or {}).items()},
         tuple(prefixes),
@@ -134,7 +164,13 @@ def generalise(
     wanted.limit(2)  # refuses what breaks a rule before anything is read
     progress("reading", 0.0)
     read = read_people(
-        table, chosen.columns, keep=chosen.keep, id_column=chosen.id_column, bins=chosen.bins, room=memory
+        table,
+        chosen.columns,
+        keep=chosen.keep,
+        sensitive=sensitive,
+        id_column=chosen.id_column,
+        bins=chosen.bins,
+        room=memory,
     )
     return generalised(read, chosen, wanted.limit(read.people), progress)
 
@@ -157,22 +193,21 @@ def generalised(read: PeopleTable, options: TableOptions, limit: TableLimit, pro
             f"columns, or begin with wider bands ({option('bins')})."
         )
     ladders = [person.ladder(steps) for person, steps in zip(read.columns, levels, strict=True)]
-    lattice = Lattice([person.column.exact for person in read.columns], ladders, options.cost)
-    bottom = lattice.groups((0,) * len(levels)).counts
+    lattice = read.lattice(ladders, options.cost)
+    bottom = lattice.node((0,) * len(levels), Limit())
     found = cheapest(lattice, limit.limit, progress)
-    after = None if found.best is None else _state(found.best, read.people)
+    after = None if found.best is None else TableState.of(read.people - found.best.left_out, found.best)
     chosen = () if found.best is None else tuple(levels[place][at] for place, at in enumerate(found.best.levels))
     plan = None
     if after is not None:
-        plan = TablePlan(
-            chosen, options.keep, options.id_column, read.sha256, read.people, limit, options.cost, after, __version__
-        )
+        bound = (read.sha256, read.people, limit, options.cost, after, __version__, options.sensitive)
+        plan = TablePlan(chosen, options.keep, options.id_column, *bound)
     return Generalisation(
         input=TableInput(read.name, read.sha256, read.people, {}),
         limit=limit,
         scale=options.cost,
         outcome="none" if found.best is None else "met",
-        as_it_is=TableState.of(read.people, bottom.size, int(np.min(bottom))),
+        as_it_is=TableState.of(read.people, bottom),
         after=after,
         left_out=0 if found.best is None else found.best.left_out,
         cost=None if found.best is None else min(1.0, found.best.cost),
@@ -184,7 +219,3 @@ def generalised(read: PeopleTable, options: TableOptions, limit: TableLimit, pro
         plan=plan,
         provenance=Made(__version__, None),
     )
-
-
-def _state(node: Node, people: int) -> TableState:
-    return TableState.of(people - node.left_out, node.groups, node.smallest)

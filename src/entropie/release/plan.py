@@ -13,7 +13,8 @@ from entropie.data.events import IngestReport
 from entropie.document.base import Count, Part, Sha256, converted, parsed
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter, option, without_password
-from entropie.mitigate.mitigation import KINDS, Combination, Mitigation
+from entropie.mitigate.kinds import KINDS
+from entropie.mitigate.mitigation import Combination, Mitigation
 from entropie.release.table_plan import TAG as TABLE_TAG
 from entropie.release.table_plan import TablePlan
 from entropie.request import Source

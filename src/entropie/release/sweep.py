@@ -27,8 +27,9 @@ from entropie.findings import check_matchers, provenance_of
 from entropie.gate.judge import Gate
 from entropie.measures.intervals import Interval
 from entropie.mitigate.draft import Draft, Material
+from entropie.mitigate.kind import AXES
 from entropie.mitigate.loss import check_scale, loss
-from entropie.mitigate.mitigation import AXES, Combination, Mitigation, candidates
+from entropie.mitigate.mitigation import Combination, Mitigation, candidates
 from entropie.progress import Progress, silent, under
 from entropie.release.judging import Judge, Judged
 from entropie.release.plan import Data, MitigationStep, ReleasePlan

@@ -22,7 +22,6 @@ from entropie.document.base import Count, Part, Sha256, json_text
 from entropie.errors import InvalidInput
 from entropie.mechanisms.randomness import SystemSource
 from entropie.mitigate.ladders import ColumnLevel, PeopleTable, read_people
-from entropie.mitigate.lattice import Lattice
 from entropie.progress import Progress
 from entropie.release.table_plan import TableLimit, TablePlan, TableState
 
@@ -63,7 +62,7 @@ def write_table(
         raise InvalidInput("Every column is dropped under this plan: nothing is left to release.")
     progress("reading", 0.0)
     names = [one.column for one in plan.columns]
-    read = read_people(source, names, keep=plan.keep, id_column=plan.id_column, room=memory)
+    read = read_people(source, names, keep=plan.keep, sensitive=plan.sensitive, id_column=plan.id_column, room=memory)
     _check(plan, read)
     progress("applying", 0.0)
     kept = _kept(plan, read)
@@ -104,10 +103,10 @@ def _kept(plan: TablePlan, read: PeopleTable) -> NDArray[np.int64]:
     """The rows that are released, checked against what the plan expects."""
     ladders = [person.ladder([level]) for person, level in zip(read.columns, plan.columns, strict=True)]
     bottom = (0,) * len(ladders)
-    lattice = Lattice([person.column.exact for person in read.columns], ladders, plan.scale)
+    lattice = read.lattice(ladders, plan.scale)
     kept = lattice.kept_rows(bottom, plan.limit.limit)
     node = lattice.node(bottom, plan.limit.limit)
-    same = node.meets and plan.expected == TableState.of(int(kept.sum()), node.groups, node.smallest)
+    same = node.meets and plan.expected == TableState.of(int(kept.sum()), node)
     if not same:
         raise InvalidInput(
             "The plan does not give what it says: its columns or its limit have been changed, or the table has; "

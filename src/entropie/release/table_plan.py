@@ -13,8 +13,8 @@ from entropie.atomic import claimed, write_together
 from entropie.document.base import AtLeastOne, Count, Part, Sha256, Share, json_text
 from entropie.mitigate.attribute_risk import Made, TableInput
 from entropie.mitigate.ladders import ColumnLevel
-from entropie.mitigate.lattice import Limit
-from entropie.words import count, listed, percent, plural
+from entropie.mitigate.lattice import Limit, Node
+from entropie.words import count, digits, listed, percent, plural
 
 TAG = "entropie.table-release/1"
 FILES = ("generalisation.json", "plan.json")
@@ -27,16 +27,20 @@ class TableLimit(Part, frozen=True):
     smallest_group   k: everybody shares their values with at least so many, themselves counted
     average_risk     groups divided by people, at most
     left_out         people who may be left out, at most
+    different        l: every group has at least so many values of the sensitive column
+    distance         t: they are at most so far from those of everybody, as `attributes` measures it
     """
 
     smallest_group: AtLeastOne
     average_risk: Annotated[float, Meta(gt=0, le=1)]
     left_out: Count
+    different: AtLeastOne = 1
+    distance: Annotated[float, Meta(gt=0, le=1)] = 1.0
 
     @property
     def limit(self) -> Limit:
         """The same as the search has it."""
-        return Limit(self.smallest_group, self.average_risk, self.left_out)
+        return Limit(self.smallest_group, self.average_risk, self.left_out, self.different, self.distance)
 
     @property
     def told(self) -> str:
@@ -46,6 +50,10 @@ class TableLimit(Part, frozen=True):
             parts.append(f"groups of at least {count(self.smallest_group)} people")
         if self.average_risk < 1.0:
             parts.append(f"an average risk of at most {percent(self.average_risk)}")
+        if self.different > 1:
+            parts.append(f"at least {count(self.different)} sensitive values in every group")
+        if self.distance < 1.0:
+            parts.append(f"sensitive values at most {digits(self.distance, 2)} from those of everybody")
         return listed(parts)
 
 
@@ -59,9 +67,9 @@ class TableState(Part, frozen=True):
     highest_risk: Share
 
     @classmethod
-    def of(cls, people: int, groups: int, smallest: int) -> TableState:
-        """From the groups."""
-        return cls(people, groups, smallest, groups / people, 1.0 / smallest)
+    def of(cls, people: int, node: Node) -> TableState:
+        """From the groups of so many people."""
+        return cls(people, node.groups, node.smallest, node.groups / people, 1.0 / node.smallest)
 
 
 class KeptColumn(Part, frozen=True):
@@ -77,6 +85,7 @@ class TablePlan(Part, frozen=True, tag_field="schema", tag=TAG):
     columns    what is released of each column that an attacker may know
     keep       other columns that are released as they are
     sha256     of the table; null for one in memory, which is told by its people
+    sensitive  one of these that nobody is to learn of others; null: the limit asks for no such thing
     """
 
     columns: Annotated[tuple[ColumnLevel, ...], Meta(min_length=1)]
@@ -88,6 +97,7 @@ class TablePlan(Part, frozen=True, tag_field="schema", tag=TAG):
     scale: CostScale
     expected: TableState
     version: str
+    sensitive: str | None = None
 
 
 class Generalisation(Part, frozen=True, tag_field="schema", tag="entropie.generalisation/1"):

@@ -96,10 +96,7 @@ class AssessJob:
     @property
     def inputs(self) -> list[Path]:
         """Events, the attacker's files, parameters, the waiver."""
-        asked = self.request.attackers
-        tables = (self.request.source.events, asked.known, asked.truth, asked.parameters, asked.dictionary)
-        named = (*tables, self.request.verdict.waiver)
-        return [Path(path) for path in named if isinstance(path, str | Path)]
+        return self.request.inputs
 
     def check(self) -> float:
         """Limits, matchers, files and columns."""
@@ -109,7 +106,7 @@ class AssessJob:
         check_events(self.request)
         checked(self.request)
         if self.request.run.engine == "local":
-            open_events(self.request.source)
+            open_events(self.request.source, memory=self.request.run.memory)
             if self.request.attackers.known is not None:
                 kept = replace(self.request.source, source=None, query=None, table=None, name=None)
                 open_source(replace(kept, events=self.request.attackers.known))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from entropie.document.all_reports import AllReports as AllReports
 from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
+from entropie.document.ledger import AllReports as AllReports
 from entropie.notebook import html_table
 from entropie.theory import (
     any_mechanism,
@@ -213,7 +214,7 @@ def error_of(success: Fraction) -> float:
 
 def guarantee(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None = None) -> Guarantee:
     """Collect every guarantee of `channel`; `truth` is its theta to the last digit."""
-    n, t, prior_max = crowd.users, crowd.reports, crowd.prior_max
+    n, t = crowd.users, crowd.reports
     theta = Fraction(channel.theta) if truth is None else truth
     k, g, eps = channel.domain_size, channel.hash_size, channel.epsilon
     alpha = certified_alpha_bits(channel, crowd)
@@ -228,27 +229,41 @@ def guarantee(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None =
         per_user = local_hashing.per_user_bits(g, eps, collision)
         contraction = local_hashing.contraction(g, eps, collision)
     return Guarantee(
-        mechanism=channel,
-        users=n,
-        reports_per_user=t,
-        list_size=crowd.list_size,
-        prior_max=prior_max,
-        alpha_bits=alpha,
-        alpha_bits_paper=alpha_paper,
-        alpha_bits_ldp=t * paper.alpha_bits_ldp(n, k, eps),
-        alpha_bits_ldp_tight=t * any_mechanism.alpha_bits(n, k, eps),
-        bayes_error=error_of(certified_success(channel, replace(crowd, list_size=1), theta)),
-        bayes_error_paper=paper.bayes_error(alpha_paper, n, prior_max),
-        bayes_error_fano=fano.bayes_error(alpha, n, prior_max),
-        list_error=error_of(certified_success(channel, crowd, theta)),
+        **_common(channel, crowd, alpha, alpha_paper, lambda asked: certified_success(channel, asked, theta)),
         max_leakage_bits=worst_case.composed_bits(leaked, n, t),
         per_user_bits=t * per_user,
-        posterior_max=any_mechanism.posterior_max(n, eps, t, prior_max),
         contraction=contraction,
         all_reports=all_reports(crowd, k, theta, eps, entry_bits(channel, crowd, alpha)),
         alpha_bits_ideal_hash=None if g is None else _ideal_alpha_bits(channel, crowd),
         bayes_error_ideal_hash=None if g is None else _ideal_bayes_error(channel, crowd, theta),
     )
+
+
+def _common(
+    channel: ChannelParameters,
+    crowd: Crowd,
+    alpha: float,
+    alpha_paper: float,
+    success: Callable[[Crowd], Fraction],
+) -> dict[str, Any]:
+    """What follows in one way for all mechanisms from two bounds on the information and the chance of success."""
+    n, t, prior_max, k, eps = crowd.users, crowd.reports, crowd.prior_max, channel.domain_size, channel.epsilon
+    return {
+        "mechanism": channel,
+        "users": n,
+        "reports_per_user": t,
+        "list_size": crowd.list_size,
+        "prior_max": prior_max,
+        "alpha_bits": alpha,
+        "alpha_bits_paper": alpha_paper,
+        "alpha_bits_ldp": t * paper.alpha_bits_ldp(n, k, eps),
+        "alpha_bits_ldp_tight": t * any_mechanism.alpha_bits(n, k, eps),
+        "bayes_error": error_of(success(replace(crowd, list_size=1))),
+        "bayes_error_paper": paper.bayes_error(alpha_paper, n, prior_max),
+        "bayes_error_fano": fano.bayes_error(alpha, n, prior_max),
+        "list_error": error_of(success(crowd)),
+        "posterior_max": any_mechanism.posterior_max(n, eps, t, prior_max),
+    }
 
 
 def noisy_guarantee(
@@ -260,32 +275,16 @@ def noisy_guarantee(
     that an item gives it), and one report tells `single_bits` at most. Everything else follows from these and epsilon:
     D(P||Q) <= the sum of both directions <= 2 theta epsilon, and <= epsilon tanh(epsilon/2).
     """
-    n, t, prior_max, k, eps = crowd.users, crowd.reports, crowd.prior_max, channel.domain_size, channel.epsilon
+    n, t, k, eps = crowd.users, crowd.reports, channel.domain_size, channel.epsilon
     theta, factor = float(truth), min(factor, float(min(n, k)))
     alpha = noisy_alpha_bits(crowd, k, theta, factor, single_bits)
     alpha_paper = t * theta * math.log2(min(n, k))
 
-    def success(asked: Crowd) -> Fraction:
-        return noisy_success(asked, truth, factor, alpha)
-
     tanh = math.tanh(eps / 2.0)
     return Guarantee(
-        mechanism=channel,
-        users=n,
-        reports_per_user=t,
-        list_size=crowd.list_size,
-        prior_max=prior_max,
-        alpha_bits=alpha,
-        alpha_bits_paper=alpha_paper,
-        alpha_bits_ldp=t * paper.alpha_bits_ldp(n, k, eps),
-        alpha_bits_ldp_tight=t * any_mechanism.alpha_bits(n, k, eps),
-        bayes_error=error_of(success(replace(crowd, list_size=1))),
-        bayes_error_paper=paper.bayes_error(alpha_paper, n, prior_max),
-        bayes_error_fano=fano.bayes_error(alpha, n, prior_max),
-        list_error=error_of(success(crowd)),
+        **_common(channel, crowd, alpha, alpha_paper, lambda asked: noisy_success(asked, truth, factor, alpha)),
         max_leakage_bits=min(math.log2(n), t * math.log2(1.0 + theta * (factor - 1.0))),
         per_user_bits=0.0 if theta == 0.0 else t * min(2.0 * theta, tanh) * eps / math.log(2.0),
-        posterior_max=any_mechanism.posterior_max(n, eps, t, prior_max),
         contraction=min(theta, tanh * tanh),
         all_reports=all_reports(crowd, k, truth, eps, alpha if crowd.linked else single_bits),
     )

@@ -116,14 +116,6 @@ def _without(joint: Joint, by_user: Floats) -> Floats:
     return np.where(holders == np.count_nonzero(by_user), 0.0, np.maximum(1.0 - having, 0.0))
 
 
-def item_report_bits(joint: Joint, theta: float = 1.0) -> float:
-    """I(X;Y) for the same mechanism: what a report says about its item."""
-    law = joint.item_law
-    places = np.arange(len(law))
-    diagonal = Joint(np.arange(len(law) + 1), places, law, joint.codes, joint.domain_size)
-    return pie_bits(diagonal, theta)
-
-
 def pie_bits_through(joint: Joint, matrix: ArrayLike) -> float:
     """I(U;Y) through any mechanism given as a matrix Q[x, y]; costs non-zeros times outputs."""
     Q = checked_matrix(matrix)

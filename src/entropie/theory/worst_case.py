@@ -10,8 +10,8 @@ import math
 from decimal import Decimal
 
 from entropie.errors import InvalidParameter
-from entropie.theory import checks, local_hashing, randomized_response
-from entropie.theory.special import LARGE_EPSILON, LN2, binomial_expectation, binomial_points, theta_of
+from entropie.theory import checks, randomized_response
+from entropie.theory.special import LARGE_EPSILON, LN2, theta_of
 
 # Near order 1 and for small budgets the quantity is a difference of numbers equal to fifty digits and more.
 _CONTEXT = decimal.Context(prec=100, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -29,31 +29,9 @@ def order_pie_bits(users: int, domain_size: int, epsilon: float, order: float) -
         return _order_bits(excess, order)
 
 
-def order_pie_bits_ideal_hash(users: int, domain_size: int, hash_size: int, epsilon: float, order: float) -> float:
-    """Local hashing with an ideal hash: a/(a-1) log{ (g/Zg) E (1 + (w^a-1) N/m)^(1/a) }, N ~ Bin(m, 1/g)."""
-    m = min(users, domain_size)
-    if _checked_order(order) == 1.0:
-        return local_hashing.alpha_bits_ideal(users, domain_size, hash_size, epsilon)
-    if math.isinf(order):
-        return max_leakage_bits_ideal_hash(users, domain_size, hash_size, epsilon)
-    if epsilon > LARGE_EPSILON:
-        root = binomial_expectation(lambda count: (count / m) ** (1.0 / order), m, 1.0 / hash_size)
-        return order / (order - 1.0) * math.log2(hash_size * root)
-    with decimal.localcontext(_CONTEXT):
-        points = binomial_points(m, 1.0 / hash_size)
-        mean = sum((Decimal(w) * _excess(Decimal(count) / m, epsilon, order) for count, w in points), Decimal(0))
-        return _order_bits(hash_size * mean / (hash_size + _lift(epsilon, 1.0)), order)
-
-
 def max_leakage_bits(users: int, domain_size: int, epsilon: float) -> float:
     """Order infinity, randomized response: log(theta m + 1 - theta)."""
     return _leakage(theta_of(epsilon, domain_size), min(users, domain_size))
-
-
-def max_leakage_bits_ideal_hash(users: int, domain_size: int, hash_size: int, epsilon: float) -> float:
-    """Order infinity, ideal hash: log(1 - theta + theta g (1-(1-1/g)^m))."""
-    filled = local_hashing.filled_buckets(min(users, domain_size), hash_size)
-    return _leakage(theta_of(epsilon, hash_size), filled)
 
 
 def max_leakage_bits_hash(users: int, domain_size: int, hash_size: int, epsilon: float) -> float:

@@ -1,23 +1,15 @@
-"""`compare`: did the risk rise from one assessment to another?"""
+"""`compare` and `report`: an assessment held against another, and as a page to read, print and sign."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import (
-    SHARE,
-    Command,
-    json_option,
-    junit_option,
-    markdown_option,
-    option,
-    quiet_option,
-    verbose_option,
-)
+from entropie.cli.options import FILE, SHARE, Command, junit_option, markdown_option, option, public_option, viewed
 from entropie.words import bits, count, percent, plural
 
 if TYPE_CHECKING:
@@ -41,9 +33,7 @@ if TYPE_CHECKING:
 @option("--strict", is_flag=True, group="Verdict", help="Exit with 3 where nothing can be told. [0]")
 @junit_option
 @markdown_option
-@json_option
-@verbose_option
-@quiet_option
+@viewed()
 def compare(
     old: Path,
     new: Path,
@@ -51,9 +41,7 @@ def compare(
     strict: bool,
     junit: Path | None,
     markdown: Path | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
+    view: output.View,
 ) -> int:
     """Did the risk rise from OLD to NEW, both files assessment.json or attributes.json, or their folders?
 
@@ -77,10 +65,7 @@ def compare(
     code = comparison.exit_code(strict)
     tried = output.Attempts()
     verdicts.write(tried, lambda: Judged.of_comparison(comparison.to_json(), code), "compare")
-    if as_json:
-        output.print_json(comparison.to_json())
-    elif not quiet:
-        output.show(comparison_text(comparison, verbose=verbose))
+    view.show(comparison.to_json, lambda: comparison_text(comparison, verbose=view.verbose))
     tried.raise_failed()
     return code
 
@@ -181,3 +166,36 @@ def _score_bits(side: Side) -> str:
 def _signed(number: float) -> str:
     """One decimal with a sign; never -0.0."""
     return f"{round(number, 1) + 0.0:+.1f}"
+
+
+@click.command(cls=Command)
+@click.argument("assessment", type=FILE, metavar="ASSESSMENT.json")
+@option("--out", type=FILE, metavar="FILE", group="Output", help="The page. [report.html beside the assessment]")
+@public_option
+@viewed("json")
+def report(assessment: Path, out: Path | None, view: output.View) -> None:
+    """Make the report of an assessment again: one HTML page to read, print and sign.
+
+    The page is one file without script that loads nothing. Charts need the extra `report`; without it the page has the
+    numbers in tables.
+
+    \b
+    entropie report entropie-out/assessment.json
+    """
+    from entropie.atomic import claimed, refuse_overwriting
+    from entropie.drawing import available
+    from entropie.follow_up import read
+    from entropie.page import write_report
+
+    out = out or assessment.parent / "report.html"
+    refuse_overwriting([assessment], [out])
+    beside = assessment.is_file() and (out.parent / assessment.name).resolve() == assessment.resolve()
+    with claimed(out.parent) if beside else nullcontext():  # no run may put another assessment there meanwhile
+        document = read(assessment)
+        size_bytes = write_report(document, out)
+    if beside:
+        check_companions(assessment, document)
+    charts = available()
+    missing = "" if charts else "\nIt has no charts; for these run: pip install 'entropie[report]'"
+    document = {"report": str(out), "size_bytes": size_bytes, "charts": charts}
+    view.show(lambda: document, lambda: f"Report: {output.name(out)}{missing}")
