@@ -19,7 +19,7 @@ Bins = NDArray[np.int16]
 TOGETHER = 4
 """Habits of which every combination is looked up, at most."""
 
-_BITS = 10  # of the number of a bin in the key of a combination
+_BITS = 12  # of the number of a bin in the key of a combination
 
 
 @njit(nogil=True, cache=True)
