@@ -25,7 +25,10 @@ from entropie.measures.divergence import divergence
 from entropie.measures.law import ScoreLaw
 
 NORMAL = NormalDist()
-SIZES = ((200, 200), (1000, 1000), (200, 200_000), (20_000, 2_000), (5_000, 200_000), (200_000, 200_000))
+SIZES = (
+    (200, 200), (1000, 1000), (200, 200_000), (200_000, 200), (2_000, 20_000), (20_000, 2_000), (5_000, 200_000),
+    (200_000, 200_000),
+)  # fmt: skip
 RATES = (1e-2, 1e-3)
 BINOMIAL, OWN, OTHERS = 20, 0.6, 0.3
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]

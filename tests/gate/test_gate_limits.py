@@ -44,10 +44,6 @@ def of_many(people, **facts):
 
 
 NARROWED = [
-    (
-        of_many(300_000), {},
-        "Nobody is sought by hours or other habits alone, because too many people were attacked (--targets).",
-    ),
     (without("points"), {}, "Not judged: an attacker who knows a few events of the release itself."),
     (
         without("crowd", "joint"), {},
@@ -69,10 +65,6 @@ NARROWED = [
     ),
     (of_points(targets=400), {}, "400 of 1,000 people were attacked, drawn at random."),
     (assessment(**CALM, facts={"obfuscated": True}), {}, "The risk is understated: these data are reports of a mechanism"),
-    (
-        assessment(**CALM, facts={"rows": 1000, "dropped": {"rating below the minimum": 51}}), {},
-        "5.1 % of the rows were excluded (rating below the minimum).",
-    ),
     (
         assessment(average=0.1, worst=0.1), {"attempt_probability": 0.1},
         ("An attempt probability of 10 % was declared, not measured: the number judged is 10 % times 10 %. Without it: "
@@ -100,6 +92,17 @@ def test_whatever_narrows_makes_a_pass_limited(document, limits, sentence):
     assert exit_code(accepted.to_json()) == 0
 
 
+def test_rows_that_nobody_read_may_hide_a_group() -> None:
+    """24 people whose rows all lack a time, among 4,000, got a PASS: they were in no number."""
+    document = assessment(**CALM, facts={"rows": 80_000, "dropped": {"missing time": 12, "no user": 8}})
+    found = judge(document)
+    assert (found.decision, exit_code(found.to_json())) == ("INCONCLUSIVE", 3)
+    assert found.unsettled[0].startswith("20 rows were excluded (missing time, no user) and are part of no attack")
+    declared = judge(document, not_released=True)
+    assert declared.decision == "PASS"
+    assert "and rows that were excluded will not be released." in "".join(declared.rests_on)
+
+
 @pytest.mark.parametrize(
     ("document", "limits"),
     [
@@ -109,7 +112,7 @@ def test_whatever_narrows_makes_a_pass_limited(document, limits, sentence):
         (of_many(5000, time_format="integer"), {}),
         (of_many(5001, time_format="integer", order_only=True), {}),
         (of_many(5001, time_format=None), {}),
-        (assessment(**CALM, facts={"rows": 1000, "dropped": {"no user": 50}}), {}),
+        (assessment(**CALM, facts={"rows": 1000, "dropped": {"no user": 19}}), {}),
         (
             {**without(), "attackers": [*without()["attackers"], row("reports", {1000: 0.0})]}
             | {"input": assessment(**CALM, facts={"obfuscated": True})["input"]},
@@ -148,7 +151,7 @@ def test_people_not_assessed():
     assert ", but 53 of 1,053 people were not assessed." in found.sentence
     declared = excluded(53, not_released=True)
     assert (declared.decision, declared.unsettled) == ("PASS", [])
-    assert "Declared, not checked: people who were not assessed will not be released." in declared.rests_on
+    assert "Declared, not checked: people who were not assessed and rows that were excluded will not be released." in declared.rests_on
     assert Gate.of(Limits(not_released=True)).declared.excluded_not_released
 
 

@@ -11,7 +11,7 @@ from entropie.document import Document
 from entropie.document.verdict import Declared
 from entropie.gate.groups import LEAST_PEOPLE, judged_rows, takes_for_reports
 from entropie.gate.people import known_events
-from entropie.words import count, listed, percent, plural
+from entropie.words import count, listed, plural
 
 SCOPE = {
     "profile": "who knows earlier behaviour",
@@ -24,8 +24,6 @@ SCOPE = {
 POINTS = 4
 """Random events known to the attacker of points: the convention of the literature on unicity (Y.-A. de Montjoye et al.,
 Unique in the Crowd, Scientific Reports 3, 2013: four points single out 95 % of people)."""
-
-_EXCLUDED_ROWS = 0.05
 
 
 def limits_of(document: Document, declared: Declared) -> list[str]:
@@ -83,6 +81,3 @@ def _of_the_data(document: Document) -> Iterator[str]:
         yield "Numbers in the time column were taken for the order of events alone (--time-format names their unit)."
     if document.input.time_assumed == "declared order":
         yield "Declared, not checked: the times say the order of events alone (--time-format order)."
-    rows, dropped = document.input.rows or 0, sum(document.input.dropped.values())
-    if dropped > _EXCLUDED_ROWS * rows:
-        yield f"{percent(dropped / rows)} of the rows were excluded ({', '.join(document.input.dropped)})."

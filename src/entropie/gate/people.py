@@ -31,7 +31,7 @@ def unsettled_by(document: Document, limit: float, declared: Declared) -> list[s
     """
     return [
         *_too_few(document),
-        *([] if declared.excluded_not_released else _not_assessed(document)),
+        *([] if declared.excluded_not_released else (*_not_assessed(document), *_not_read(document))),
         *_failed(document),
         *(_not_projected(document, declared.population or 0) if declared.judge_population else []),
         *([] if declared.one_id_per_person else _look_alikes(document, limit)),
@@ -41,7 +41,7 @@ def unsettled_by(document: Document, limit: float, declared: Declared) -> list[s
 
 def declared_statements(declared: Declared) -> list[str]:
     """What was declared and keeps doubts away."""
-    people = "Declared, not checked: people who were not assessed will not be released."
+    people = "Declared, not checked: people who were not assessed and rows that were excluded will not be released."
     ids = "Declared, not checked: every id is another person."
     return [*([people] if declared.excluded_not_released else []), *([ids] if declared.one_id_per_person else [])]
 
@@ -59,6 +59,16 @@ def _not_assessed(document: Document) -> Iterator[str]:
         yield (
             f"{count(total - covered)} of {count(total)} people were not assessed; lower --min-events, or declare that "
             "they will not be released (--excluded-not-released)."
+        )
+
+
+def _not_read(document: Document) -> Iterator[str]:
+    """Each row may be of another person: in so many a group may hide that no number of the others speaks of."""
+    rows = sum(document.input.dropped.values())
+    if rows >= LEAST_PEOPLE:
+        yield (
+            f"{count(rows)} rows were excluded ({', '.join(document.input.dropped)}) and are part of no attack; mend "
+            "them, or declare that they will not be released (--excluded-not-released)."
         )
 
 

@@ -1,8 +1,8 @@
 """Habits that few data have, looked at where the training shows that somebody has them.
 
 A coming back after minutes of one's own, a beat such as every tenth day, a minute of the hour, a day of the month, an
-item for each day of the week, rows of events at one item, items that follow each other: on most data they tell nothing
-and cost room. So each is put to the test on the training cut in two (`habits_of`), and the others are left out.
+item for each day of the week, rows of events at one item, items that follow each other, items that come back after so
+many events, items that one has not and everybody else has: on most data they tell nothing and cost room. So each is put to the test on the training cut in two (`habits_of`), and the others are left out.
 
 Bins tell nothing of a trace's length or of its dates. Days of the month and beats are looked at only in traces so long
 that they have every one several times; rows of events that a split may have cut count nowhere. Items are scattered
@@ -23,7 +23,9 @@ from entropie.attack.features import item_rows
 from entropie.attack.profile.habits import DAY_SECONDS, WEEK_SECONDS, events_before, firsts
 from entropie.data.traces import Traces, in_blocks
 
-Habit = Literal["pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple"]
+Habit = Literal[
+    "pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple", "cycle", "absent"
+]
 
 OCCASIONAL: Mapping[Habit, int] = MappingProxyType(
     {
@@ -36,6 +38,8 @@ OCCASIONAL: Mapping[Habit, int] = MappingProxyType(
         "run": 48,  # events in a row at one item
         "pair": 64,  # item and the one before, scattered
         "triple": 128,  # item and the two before, scattered
+        "cycle": 64,  # after how many events an item comes back
+        "absent": 64,  # items that nearly everybody has and this person has not, scattered
     }
 )
 """The habits and their bins."""
@@ -53,10 +57,14 @@ PRIOR = 5.0
 LOOKED_AT = 100_000
 """People whose training is put to the test, at most."""
 
-SURELY, CLEAREST = 4.0, 14
+SURELY, CLEAREST, OTHERS = 4.0, 14, 3
 """A habit is looked at where it tells people apart by so many standard errors on the mean, or where so many people, for
-whom it makes the largest difference, all are nearer to themselves than to somebody else: by chance once in 2^14.
+whom it makes the largest difference, all are nearer to themselves than to somebody else: by chance once in 2^14 for each
+of so many others whom everybody is compared with.
 """
+
+NEARLY = 0.9
+"""Share of people who have an item that it tells something not to have."""
 
 _SEEN = 0.1
 
@@ -131,21 +139,22 @@ def habits_of(earlier: Traces, later: Traces, dated: bool) -> tuple[Habit, ...]:
 def shows(earlier: Traces, later: Traces, habit: Habit, keys: NDArray[np.uint64]) -> bool:
     """Whether a habit tells people apart."""
     (known,), (asked,) = (_counted(part, (habit,), keys) for part in (earlier, later))
-    gains = gains_of(_surprise(known, _shares(known.sum(axis=0))), asked)
-    return gains.size > 1 and (surely_above(gains, SURELY) or tells_some(gains))
+    table = _surprise(known, _shares(known.sum(axis=0)))
+    gains = np.stack([gains_of(table, asked, step) for step in range(1, OTHERS + 1)])
+    return gains.shape[1] > 1 and (surely_above(gains.mean(axis=0), SURELY) or any(map(tells_some, gains)))
 
 
-def gains_of(table: Floats, asked: Floats) -> Floats:
+def gains_of(table: Floats, asked: Floats, step: int = 1) -> Floats:
     """How much better each person's later part suits their own earlier part than somebody else's, by what it has.
 
-    Who is compared with whom goes by what they do, so that the order of people plays no part.
+    Who is compared with whom goes by what they do, so that the order of people plays no part; another with each step.
     """
     there = asked.sum(axis=1) > 0
     table, asked = table[there], asked[there]
     wave = np.sin(np.arange(1.0, table.shape[1] + 1.0))
     other = np.empty(table.shape[0], np.int64)
     order = np.argsort(_stirred((table @ wave + asked @ wave[::-1]).view(np.uint64)), kind="stable")
-    other[order] = np.roll(order, 1)
+    other[order] = np.roll(order, step)
     return np.asarray(((table - table[other]) * asked).sum(axis=1) / np.sqrt(asked.sum(axis=1)), np.float64)
 
 
@@ -172,6 +181,8 @@ def bins_of_habit(traces: Traces, habit: Habit, keys: NDArray[np.uint64] | None 
     """The bin of every event; -1 where it has none. `keys` are needed where items have a part in it."""
     if habit == "run":
         return _runs(traces)
+    if habit == "cycle":
+        return _cycles(traces)
     of_items = np.empty(0, np.uint64) if keys is None else keys[traces.items]
     if habit in ("pair", "triple"):
         return _sequences(traces, of_items, habit)
@@ -195,6 +206,9 @@ def _counted(traces: Traces, habits: tuple[Habit, ...], keys: NDArray[np.uint64]
     person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))
     counted = []
     for habit in habits:
+        if habit == "absent":
+            counted.append(_absent(traces, keys))
+            continue
         bins, size = bins_of_habit(traces, habit, keys), OCCASIONAL[habit]
         there = bins >= 0
         sums = np.bincount(person[there] * size + bins[there], minlength=traces.users * size)
@@ -245,6 +259,34 @@ def _runs(traces: Traces) -> Ints:
     bins[firsts(traces)] = -1
     bins[starts[np.cumsum(begins)[lasts] - 1]] = -1
     return bins
+
+
+def _cycles(traces: Traces) -> Ints:
+    """How many events ago the same person was at the item last, less 1; none for what did not come back."""
+    person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))
+    order = np.lexsort((traces.items, person))  # keeps the order of events
+    again = (np.diff(person[order]) == 0) & (np.diff(traces.items[order].astype(np.int64)) == 0)
+    bins = np.full(traces.events, -1, np.int64)
+    bins[order[1:][again]] = np.minimum(np.diff(order)[again], OCCASIONAL["cycle"]) - 1
+    return bins
+
+
+def _absent(traces: Traces, keys: NDArray[np.uint64] | None) -> Floats:
+    """Which of the items that nearly all of these people have each of them has not, one row per person."""
+    assert keys is not None
+    size, rows = OCCASIONAL["absent"], item_rows(traces)
+    usual = np.flatnonzero(rows.holders() >= NEARLY * traces.users)
+    bins = (keys[usual] % np.uint64(size)).astype(np.int64)
+    sums = np.tile(np.bincount(bins, minlength=size).astype(np.float64), (traces.users, 1))
+    if usual.size:
+        place = np.full(traces.domain_size, -1, np.int64)
+        place[usual] = bins
+        person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))
+        held = np.unique(person * np.int64(traces.domain_size) + traces.items)
+        who, which = np.divmod(held, traces.domain_size)
+        there = place[which] >= 0
+        np.subtract.at(sums, (who[there], place[which[there]]), 1.0)
+    return sums
 
 
 def _paces(traces: Traces, times: Ints) -> Ints:
