@@ -6,6 +6,7 @@ id that another picture on the same page could have.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from types import ModuleType
@@ -68,12 +69,23 @@ _LEFT_OUT = ("aria-", "on", "role", "class", "href", "pointer-events")
 
 
 def available() -> bool:
-    """Whether charts can be drawn on this installation."""
+    """Whether charts can be drawn here."""
+    return hindrance() is None
+
+
+def hindrance() -> str | None:
+    """Why charts cannot be drawn here, and the remedy; None where they can."""
     try:
         import vl_convert  # noqa: F401
     except ImportError:
-        return False
-    return True
+        return "for these run: pip install 'entropie[report]'"
+    with contextlib.suppress(ImportError):  # there is no such limit
+        import resource
+
+        # The library lays claim to a terabyte of addresses and ends the whole process where it does not get them.
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            return "what draws them needs a process without a limit on addresses (see `ulimit -v`)"
+    return None
 
 
 def svg(spec: Spec, width: int) -> str:
@@ -110,10 +122,11 @@ def _undrawn(problem: ValueError) -> InvalidInput:
 
 
 def _library() -> ModuleType:
-    try:
-        import vl_convert
-    except ImportError:
-        raise InvalidInput("Charts need the extra `report`; run: pip install 'entropie[report]'") from None
+    missing = hindrance()
+    if missing is not None:
+        raise InvalidInput(f"Charts cannot be drawn here; {missing}.")
+    import vl_convert
+
     library: ModuleType = vl_convert
     return library
 

@@ -623,3 +623,21 @@ ALLOWED_WRITERS = {
 def test_a_message_names_what_the_command_has(entropie, events, arguments, said):
     ran = entropie(*arguments)
     assert (ran.code, ran.out, ran.err) == (2, "", f"entropie: {said}\n")
+
+
+def test_limits_of_the_process_end_in_a_sentence_or_in_a_report_without_charts(events):
+    """The library that draws ends the process where addresses are limited; with few files everything fails anywhere."""
+    command = [sys.executable, "-m", "entropie", "assess", "events.csv", *QUICK, "--out"]
+
+    def ran(what: int, soft: int, hard: int, out: str) -> subprocess.CompletedProcess[str]:
+        limit = {"preexec_fn": lambda: resource.setrlimit(what, (soft, hard))}
+        return subprocess.run([*command, out], cwd=events.parent, capture_output=True, text=True, check=False, **limit)
+
+    few = ran(resource.RLIMIT_NOFILE, 20, 20, "few")
+    assert (few.returncode, few.stderr.count("\n")) == (2, 1)
+    assert "may open 20 files (see `ulimit -n`), and the program needs 64" in few.stderr
+    assert ran(resource.RLIMIT_NOFILE, 20, 4096, "raised").returncode == 0
+    bounded = ran(resource.RLIMIT_AS, 8 << 30, 8 << 30, "bounded")
+    assert (bounded.returncode, bounded.stderr) == (0, "")
+    assert "The report has no charts; what draws them needs a process without a limit" in bounded.stdout
+    assert (events.parent / "bounded" / "report.html").exists()

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropie.data.arrow import absent_in, from_numpy, from_texts, masked, one_of, truths_of, values_of
+from entropie.data.arrow import absent_in, comparable, from_numpy, from_texts, masked, one_of, truths_of, values_of
 
 KINDS = {
     "int32": st.integers(-(2**31), 2**31 - 1),
@@ -93,3 +95,33 @@ def test_parquet_needs_no_pandas(tmp_path: Path) -> None:
         pa.table({"user": [1, 2, 1], "item": ["a", "b", "a"], "time": [1.5e9, 1.6e9, 1.7e9]}), tmp_path / "e.parquet"
     )
     assert loaded(tmp_path / "e.parquet") == {"pyarrow.parquet"}
+
+
+TYPES = (
+    *((kind, ["ab", None, "cd", "ab"]) for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.json_())),
+    *((kind, [b"ab", None, b"cd", b"ab"]) for kind in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(2))),
+    *((kind, [1, None, 2, 1]) for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.date32(), pa.duration("s"))),
+    *((kind, [1, None, 2, 1]) for kind in (pa.time64("ns"), pa.timestamp("us", "UTC"), pa.decimal256(60, 1))),
+    *(
+        (kind, [[1], None, [2], [1]])
+        for kind in (pa.list_(pa.int8()), pa.large_list(pa.int8()), pa.list_view(pa.int8()))
+    ),
+    (pa.struct([("a", pa.int8())]), [{"a": 1}, None, {"a": 2}, {"a": 1}]),
+    (pa.map_(pa.string(), pa.int8()), [[("a", 1)], None, [("a", 2)], [("a", 1)]]),
+    (pa.uuid(), [bytes(16), None, bytes([1] * 16), bytes(16)]),
+    (pa.bool_(), [True, None, False, True]),
+)
+
+
+@pytest.mark.parametrize(("kind", "values"), TYPES, ids=lambda value: str(value)[:20])
+def test_values_of_any_type_can_be_counted(kind: pa.DataType, values: list[object]) -> None:
+    array = pa.array(values, kind)
+    dictionary = pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1, 0], pa.int8()), pa.array([values[0], values[2]], kind)
+    )
+    for one in (array, dictionary):
+        found = comparable(one)
+        assert len(found) == 3
+        decoded = found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+        assert pc.count_distinct(decoded).as_py() == 2
+    assert len(comparable(pa.nulls(3))) == 0

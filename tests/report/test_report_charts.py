@@ -302,7 +302,7 @@ def test_without_the_extra_one_sentence_says_how_to_get_it():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "InvalidInput: Charts need the extra `report`; run: pip install 'entropie[report]'" in done.stderr
+    assert "InvalidInput: Charts cannot be drawn here; for these run: pip install 'entropie[report]'" in done.stderr
 
 
 def contrast(first: str, second: str) -> float:

@@ -37,7 +37,7 @@ def test_json(folder, capsys):
 
 @pytest.mark.usefixtures("folder")
 def test_without_pictures(capsys, monkeypatch):
-    monkeypatch.setattr(drawing, "available", lambda: False)
+    monkeypatch.setattr(drawing, "hindrance", lambda: "for these run: pip install 'entropie[report]'")
     assert run(["report", "assessment.json"]) == 0
     assert capsys.readouterr().out == (
         "Report: report.html\nIt has no charts; for these run: pip install 'entropie[report]'\n"

@@ -183,7 +183,7 @@ def report(assessment: Path, out: Path | None, view: output.View) -> None:
     entropie report entropie-out/assessment.json
     """
     from entropie.atomic import claimed, refuse_overwriting
-    from entropie.drawing import available
+    from entropie.drawing import hindrance
     from entropie.follow_up import read
     from entropie.page import write_report
 
@@ -195,7 +195,7 @@ def report(assessment: Path, out: Path | None, view: output.View) -> None:
         size_bytes = write_report(document, out)
     if beside:
         check_companions(assessment, document)
-    charts = available()
-    missing = "" if charts else "\nIt has no charts; for these run: pip install 'entropie[report]'"
-    document = {"report": str(out), "size_bytes": size_bytes, "charts": charts}
+    why = hindrance()
+    missing = "" if why is None else f"\nIt has no charts; {why}"
+    document = {"report": str(out), "size_bytes": size_bytes, "charts": why is None}
     view.show(lambda: document, lambda: f"Report: {output.name(out)}{missing}")

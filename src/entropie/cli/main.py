@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 
 import click
@@ -30,8 +31,9 @@ from entropie.words import size
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
 EXIT_UNEXPECTED, EXIT_NOT_WRITTEN, EXIT_INTERRUPTED = 70, 74, 130
-LEAST_BYTES = 10**9
-"""Of addresses: with fewer the libraries that read and compute give up at any moment, with words of their own."""
+LEAST_BYTES, LEAST_FILES = 10**9, 64
+"""Of addresses, and of open files: with fewer the libraries that read, compute and draw give up at any moment, with
+words of their own."""
 
 _ANYWHERE = ("--debug", "--show-values")
 _COMMANDS: dict[str, dict[click.Command, str]] = {
@@ -103,6 +105,14 @@ def cli() -> None:
                 f"This process may address {size(most)} (see `ulimit -v`), and the program needs {size(LEAST_BYTES)} "
                 "without any data; raise that limit."
             )
+        files, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= files < LEAST_FILES:
+            if 0 <= most_files < LEAST_FILES:
+                raise InvalidInput(
+                    f"This process may open {most_files} files (see `ulimit -n`), and the program needs {LEAST_FILES}; "
+                    "raise that limit."
+                )
+            resource.setrlimit(resource.RLIMIT_NOFILE, (LEAST_FILES, most_files))
 
 
 for listed in _COMMANDS.values():
@@ -171,6 +181,8 @@ def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
             return EXIT_DONE
         case OSError() if problem.errno in FULL:
             return _fail(f"{problem.strerror}: {problem.filename or 'standard output'}.", EXIT_NOT_WRITTEN)
+        case OSError() if problem.errno in (errno.EMFILE, errno.ENFILE):
+            return _fail("No more files may be opened here (see `ulimit -n`); raise that limit.", EXIT_UNEXPECTED)
         case OSError():
             return _fail(f"{problem}.", EXIT_BAD_INPUT)
         case MemoryError():

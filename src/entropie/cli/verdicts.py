@@ -128,7 +128,7 @@ def files_text(files: Sequence[Path]) -> list[str]:
     report = next((file for file in files if file.suffix == ".html"), None)
     if report is None:
         return [f"All numbers: {output.name(files[0])}"] if files else []
-    from entropie.drawing import available
+    from entropie.drawing import hindrance
 
-    lines = [f"Report: {output.name(report)}"]
-    return lines if available() else [*lines, "The report has no charts; for these run: pip install 'entropie[report]'"]
+    why = hindrance()
+    return [f"Report: {output.name(report)}", *([] if why is None else [f"The report has no charts; {why}"])]
