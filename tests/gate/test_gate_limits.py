@@ -155,7 +155,10 @@ def test_people_not_assessed():
     assert ", but 53 of 1,053 people were not assessed." in found.sentence
     declared = excluded(53, not_released=True)
     assert (declared.decision, declared.unsettled) == ("PASS", [])
-    assert "Declared, not checked: people who were not assessed and rows that were excluded will not be released." in declared.rests_on
+    assert (
+        "Declared, not checked: people who were not assessed and rows that were excluded will not be released."
+        in declared.rests_on
+    )
     assert Gate.of(Limits(not_released=True)).declared.excluded_not_released
 
 

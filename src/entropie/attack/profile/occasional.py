@@ -2,7 +2,8 @@
 
 A coming back after minutes of one's own, a beat such as every tenth day, a minute of the hour, a day of the month, an
 item for each day of the week, rows of events at one item, items that follow each other, items that come back after so
-many events, items that one has not and everybody else has: on most data they tell nothing and cost room. So each is put to the test on the training cut in two (`habits_of`), and the others are left out.
+many events, items that one has not and everybody else has: on most data they tell nothing and cost room. So each is put
+to the test on the training cut in two (`habits_of`), and the others are left out.
 
 Bins tell nothing of a trace's length or of its dates. Days of the month and beats are looked at only in traces so long
 that they have every one several times; rows of events that a split may have cut count nowhere. Items are scattered
@@ -23,9 +24,7 @@ from entropie.attack.features import item_rows
 from entropie.attack.profile.habits import DAY_SECONDS, WEEK_SECONDS, events_before, firsts
 from entropie.data.traces import Traces, in_blocks
 
-Habit = Literal[
-    "pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple", "cycle", "absent"
-]
+Habit = Literal["pace", "period", "second", "minute", "month", "weekday", "run", "pair", "triple", "cycle", "absent"]
 
 OCCASIONAL: Mapping[Habit, int] = MappingProxyType(
     {
@@ -59,8 +58,8 @@ LOOKED_AT = 100_000
 
 SURELY, CLEAREST, OTHERS = 4.0, 14, 3
 """A habit is looked at where it tells people apart by so many standard errors on the mean, or where so many people, for
-whom it makes the largest difference, all are nearer to themselves than to somebody else: by chance once in 2^14 for each
-of so many others whom everybody is compared with.
+whom it makes the largest difference, all are nearer to themselves than to somebody else: by chance once in 2^14 for
+each of so many others whom everybody is compared with.
 """
 
 NEARLY = 0.9
