@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,12 @@ COLUMNS = {
     "occupation": (14, (5,)),
 }
 """Values of each column, and how many of them a group has at each level between as they are and dropped."""
+LIMITS: dict[str, dict[str, Any]] = {
+    "k": {"k": 10},
+    "l": {"k": 10, "sensitive": "occupation", "l_diversity": 5},
+    "t": {"sensitive": "occupation", "t_closeness": 0.3},
+}
+"""What is asked for; a sensitive column is none that an attacker knows."""
 
 
 def made(folder: Path, people: int) -> Path:
@@ -56,22 +63,23 @@ def made(folder: Path, people: int) -> Path:
     return table
 
 
-def one(folder: Path, people: int, cost: str, suppress: float, exhaustive: bool) -> dict[str, object]:
+def one(folder: Path, people: int, cost: str, suppress: float, limit: str, exhaustive: bool) -> dict[str, object]:
     """One search in this process, by itself or beside every node counted."""
     table = made(folder, people)
-    files = {name: str(folder / f"{name}.csv") for name in COLUMNS}
+    wanted = LIMITS[limit]
+    files = {name: str(folder / f"{name}.csv") for name in COLUMNS if name != wanted.get("sensitive")}
     processor, wall = time.process_time(), time.perf_counter()
     found = entropie.generalise(
         table,
-        columns=list(COLUMNS),
-        k=10,
+        columns=list(files),
         suppress=suppress,
         hierarchies=files,
         cost=cost,  # type: ignore[arg-type]
+        **wanted,
     )
     took = {"cpu": time.process_time() - processor, "seconds": time.perf_counter() - wall}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    same = best_of_all(table, files, cost, int(suppress * people)) if exhaustive else None
+    same = best_of_all(table, files, cost, int(suppress * people)) if exhaustive and limit == "k" else None
     return {**took, "memory": peak, "nodes": found.nodes, "counted": found.counted, "cost": found.cost, "all": same}
 
 
@@ -91,17 +99,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="*", default=[ROWS, LARGE])
     parser.add_argument("--exhaustive", action="store_true", help="also count every node of the smaller table")
+    parser.add_argument("--limit", default="k", choices=LIMITS, help="k = 10; l = 5 of a column beside; t = 0.3")
     parser.add_argument("--one", nargs=3, metavar=("ROWS", "COST", "SUPPRESS"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         people, cost, suppress = asked.one
         with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(one(Path(folder), int(people), cost, float(suppress), asked.exhaustive)))
+            print(json.dumps(one(Path(folder), int(people), cost, float(suppress), asked.limit, asked.exhaustive)))
         return
     head = f"{'rows':>10}  {'cost':<15}{'left out':>9}{'nodes':>8}{'counted':>9}{'CPU':>10}{'time':>10}{'memory':>10}"
     print(f"{head}  lost")
-    for people, cost, suppress in itertools.product(asked.rows, SCALES, (0.0, 0.01)):
-        command = [sys.executable, __file__, "--one", str(people), cost, str(suppress)]
+    shares = (0.0,) if asked.limit == "t" else (0.0, 0.01)
+    for people, cost, suppress in itertools.product(asked.rows, SCALES, shares):
+        command = [sys.executable, __file__, "--limit", asked.limit, "--one", str(people), cost, str(suppress)]
         more = ["--exhaustive"] if asked.exhaustive and people <= ROWS else []
         done = subprocess.run([*command, *more], check=True, capture_output=True, text=True)
         row = json.loads(done.stdout.splitlines()[-1])

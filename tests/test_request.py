@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import inspect
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from hypothesis import given
@@ -13,10 +15,11 @@ from hypothesis import strategies as st
 
 import entropie
 from entropie.cli.main import cli, run
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.kinds import option_of
 from entropie.quantities import read_bytes, read_count, read_share
 from entropie.request import Attackers, Limits, Output, Request, Run, Source
+from entropie.table_request import TableRequest
 
 SET = {
     "user": "who",
@@ -259,3 +262,16 @@ def test_a_pinned_verdict_lets_events_and_outputs_be_named(tmp_path, capsys, mon
     monkeypatch.chdir(tmp_path)
     assert run(["assess", "e.csv", "--config", "job.toml", "--accept-limited", "--scope", "points"]) == 2
     assert "--accept-limited" in capsys.readouterr().err
+
+
+ODD = ({}, [], [[]], [{}], True, -1, 0, 1.5, float("nan"), float("inf"), "x", "", datetime.date(1979, 5, 27), ["a"], [1],
+       datetime.time(10), "\u202e", 2**63 - 1, {"a": 1}, "-", 10**400)  # fmt: skip
+
+
+@pytest.mark.parametrize("job", [Request, TableRequest])
+def test_whatever_a_file_may_say_is_taken_or_refused_in_a_sentence(job):
+    for part, kind in get_type_hints(job).items():
+        for field in dataclasses.fields(kind):
+            for value in ODD:
+                with contextlib.suppress(EntropieError):
+                    job.of_tables([("job.toml", {part: {field.name: value}})])

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import functools
 import re
+import traceback
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "option",
     "printable",
     "shown",
+    "unexpected",
     "without_password",
 ]
 
@@ -138,6 +141,17 @@ def interrupted(problem: BaseException | None) -> bool:
         isinstance(problem, KeyboardInterrupt)
         or (isinstance(problem, SystemError) and interrupted(problem.__cause__ or problem.__context__))
     )
+
+
+def unexpected(problem: BaseException) -> str:
+    """What kind of error nobody meant to raise, and where in this program; what it says itself may quote the data."""
+    if isinstance(problem, MemoryError):
+        return "Memory is exhausted; take fewer events, or a machine with more."
+    ours = Path(__file__).parent
+    places = [step for step in traceback.extract_tb(problem.__traceback__) if Path(step.filename).is_relative_to(ours)]
+    last = next(reversed(places), None)
+    where = "" if last is None else f" in {Path(last.filename).relative_to(ours)}, line {last.lineno}"
+    return f"This is an error of the program ({type(problem).__name__}{where}), not of the data."
 
 
 def interruptible(door: Callable[_Given, _Found]) -> Callable[_Given, _Found]:

@@ -93,7 +93,7 @@ def _date(value: Any) -> datetime.date:
 
 
 def _errors(value: Any) -> PointErrors:
-    return value if isinstance(value, PointErrors) else PointErrors.read(value)
+    return value if isinstance(value, PointErrors) else PointErrors.read(value if isinstance(value, str) else "")
 
 
 def _columns(value: Any) -> str:

@@ -12,19 +12,25 @@ from profile_oracles import Oracle, random_case
 from entropie.attack.profile import candidates
 from entropie.attack.profile.attack import everybody_of, halves
 from entropie.attack.profile.candidates import (
+    ASKED_HABITS,
     HABITS,
+    OWN_HABITS,
     Candidates,
     Scene,
     Search,
+    SearchIndex,
     best_candidates,
     habitual_people,
+    index_of,
     joined,
+    own_habits,
     scene_of,
     search_among,
 )
 from entropie.data.traces import Traces
 from entropie.kernels.features import feature_postings
-from entropie.kernels.profile_records import NOBODY, item_hour
+from entropie.kernels.profile_habits import combinations, telling_bins
+from entropie.kernels.profile_records import NOBODY, Company, item_hour
 from entropie.kernels.profile_search import best_people, ceilings_of, meeting_places, nearest_people
 
 
@@ -251,3 +257,59 @@ def test_a_meeting_place_is_the_item_that_most_people_have_of_those_that_are_not
     holders = np.array([900, 30, 40, 1])
     places = meeting_places(target.offsets, target.items, holders, np.array([4, 0, 1, 2, 3]), 100)
     assert places.tolist() == [2, 2, 3, -1, -1]
+
+
+def habits_of_few(seed: int, people: int, bins: int, shown: int) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of ln P/p of people who each have a few habits, and what a target of each of them asks."""
+    rng = np.random.default_rng(seed)
+    has = np.argsort(rng.random((people, bins)), axis=1)[:, :shown]
+    known = np.full((people, bins), -5, np.int8)
+    np.put_along_axis(known, has, rng.integers(10, 60, has.shape).astype(np.int8), axis=1)
+    return known, np.where(known > 0, 1.0, 0.0)
+
+
+def index_by_habits(known: np.ndarray, shares: np.ndarray) -> SearchIndex:
+    scene = scene_from(1)
+    told, sums = telling_bins(known, shares, 16.0, OWN_HABITS)
+    alike = combinations(told, np.argsort(-sums, kind="stable"), 1 << 22)
+    return index_of(scene, search_among(9_999, 8, True))._replace(habits=known, alike=alike)
+
+
+def of_one_kind(bins: int) -> Company:
+    return scene_from(1).company._replace(bounds=np.array([0, bins]), shares=np.full(bins, 1.0 / bins))
+
+
+def test_who_has_a_telling_habit_alike_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an end to how many are looked at: the best of all who have any of the telling bins in common.
+
+    Now and then two combinations have one place, so that somebody is compared who need not be.
+    """
+    monkeypatch.setattr(candidates, "ALIKE", 10**6)
+    bins = 30
+    known, asked = habits_of_few(3, 200, bins, 7)
+    company = of_one_kind(bins)
+    people, scores = own_habits(index_by_habits(known, company.shares), asked, company, 20)
+    spoken = np.where(known > 0, np.exp(known / 16.0) * known, -1.0)
+    own = [set(np.argsort(-row, kind="stable")[:OWN_HABITS]) for row in spoken]
+    for row in range(asked.shape[0]):
+        wanted = np.rint(asked[row] * 2.0**16 / asked[row].sum()).astype(np.int64)
+        asks = set(np.flatnonzero(asked[row])[:ASKED_HABITS])  # all tell alike: the first
+        standing = {one: int(known[one].astype(np.int64) @ wanted) for one in range(200) if own[one] & asks}
+        best = sorted(standing, key=lambda one: (-standing[one], one))[:5]
+        found = {one: score for one, score in zip(people[row].tolist(), scores[row], strict=True) if one in standing}
+        assert list(found)[:5] == best
+        assert [found[one] for one in best] == pytest.approx([known[one] @ asked[row] / 16.0 for one in best], abs=0.01)
+
+
+def test_people_of_own_habits_are_found_in_a_large_crowd() -> None:
+    """Of 20,000 people with five habits of sixty each, any one of which 1,700 have: of those whom a comparison with
+    everybody finds nearly all are found, though fifty times fewer are looked at.
+    """
+    known, asked = habits_of_few(5, 20_000, 60, 5)
+    company = of_one_kind(60)
+    asked = asked[:500]
+    right = np.arange(500)[:, None]
+    everybody = (habitual_people(known, asked, 4)[0] == right).any(axis=1)
+    found = (own_habits(index_by_habits(known, company.shares), asked, company, 4)[0] == right).any(axis=1)
+    assert everybody.mean() > 0.8
+    assert found[everybody].mean() > 0.95

@@ -14,6 +14,7 @@ import pytest
 from test_gate_cli import events
 
 from entropie import schemas
+from entropie.errors import OutputFailed
 
 FAST = '[defaults.attackers]\nmatchers = ["visit"]\ncontrol = false\n[defaults.verdict]\nprofile = "ema"\n'
 VISITS = '[[entry]]\nname = "visits"\nsource = {events = "events.csv"}\n'
@@ -21,6 +22,13 @@ LOOSE = (
     '[[entry]]\nname = "loose"\nsource = {events = "events.csv"}\n'
     'verdict = {limit = "99.9%", limit_name = "@team [x](https://evil)", fail_on = "average"}\n'
 )
+
+
+def fail_with(problem: BaseException):
+    def failing(*_: object) -> None:
+        raise problem
+
+    return failing
 
 
 @pytest.fixture
@@ -81,6 +89,53 @@ def test_data_that_turn_out_unusable_are_an_error_and_the_others_are_judged(entr
     assert "broken: " in ran.out
     assert not Path("out/broken").exists()
     assert Path("out/visits/assessment.json").exists()
+
+
+def test_an_error_of_the_program_ends_its_entry_alone(entropie, suite, monkeypatch):
+    """Whatever one entry meets, at whichever step, the others are judged and all of it is written."""
+    from entropie.suite.kinds import AssessJob
+
+    suite.write_text(FAST + VISITS.replace("visits", "met") + VISITS)
+    Path("out/met").mkdir(parents=True)
+    Path("out/met/assessment.json").write_text("{}")
+    command = ("check", "suite.toml", "--out", "out", "--no-report", "--junit", "j.xml", "--markdown", "m.md")
+    for step, problem, code in (
+        ("run", TypeError("Jane Doe"), 70),
+        ("judged", MemoryError(), 70),
+        ("check", RecursionError("Jane Doe"), 70),
+        ("run", FileNotFoundError(2, "No such file", "gone.csv"), 2),
+        ("run", OSError(28, "No space left on device"), 74),
+        ("run", OutputFailed("A file of its own could not be written."), 74),
+    ):
+        real, calls = getattr(AssessJob, step), []
+
+        def first_fails(job, *given, real=real, calls=calls, problem=problem):
+            calls.append(job)
+            if len(calls) == 1:
+                raise problem
+            return real(job, *given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AssessJob, step, first_fails)
+            ran = entropie(*command)
+        found = json.loads(Path("out/check.json").read_text())
+        codes = [entry["exit_code"] for entry in found["entries"]]
+        if step == "check":  # the entry's own work met nothing
+            assert (ran.code, codes) == (1, [1, 1])
+            continue
+        assert (ran.code, codes) == (code, [70 if code == 70 else 2, 1]), problem
+        assert found["exit_code"] == codes[0]
+        assert found["entries"][0]["decision"] == "ERROR"
+        assert "Jane" not in ran.err + ran.out + json.dumps(found)
+        assert ("Run again with --debug" in ran.out) == (code == 70)
+        assert not list(Path("out/met").iterdir())
+        assert Path("out/visits/assessment.json").exists()
+        assert len(ElementTree.parse("j.xml").findall(".//error")) == 1
+        assert Path("m.md").read_text().startswith("### ERROR: of 2 limits 1 ")
+    monkeypatch.setattr(AssessJob, "run", lambda *given: 1 / 0)
+    assert "Traceback" in entropie("--debug", *command).err
+    monkeypatch.setattr(AssessJob, "run", fail_with(KeyboardInterrupt()))
+    assert entropie(*command).code == 130
 
 
 def test_bad_input_is_one_sentence(entropie, suite):

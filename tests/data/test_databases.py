@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import resource
 import sqlite3
 import threading
 from pathlib import Path
@@ -19,7 +20,7 @@ from entropie.cli.main import run
 from entropie.data.databases import DatabaseTable
 from entropie.data.events import Events, read_events
 from entropie.data.rejects import Rejects
-from entropie.errors import InvalidInput, InvalidParameter, without_password
+from entropie.errors import InputTooLarge, InvalidInput, InvalidParameter, without_password
 from entropie.progress import silent
 from entropie.request import Request, Source
 
@@ -109,6 +110,30 @@ def test_duckdb_puts_no_rows_into_files(duck: str) -> None:
     assert usual[0].endswith(".tmp")
     assert found["folder"] == ""
     assert found["most"] != usual[1]
+
+
+def test_memory_allowed_is_all_that_a_database_may_fill(sqlite: str, duck: str, postgresql: str) -> None:
+    """A value that is longer, a sort of everything: one sentence, and not half of the machine."""
+    asked = "select 'a' as user, current_setting('memory_limit') as item, 1 as time"
+    said = [read(source=duck, query=asked, memory=memory).item_ids[0].as_py() for memory in (10**8, 2 * 10**8)]
+    assert said == ["95.3 MiB", "190.7 MiB"]
+    queries = {
+        sqlite: ("select 'a' as user, hex(zeroblob(300000000)) as item",),
+        postgresql: ("select 'a' as user, repeat('x', 400000000) as item",),
+        duck: (
+            "select 'a' as user, repeat('x', 400000000) as item",
+            "select n as user, 'i' || n as item from range(100000000) as r(n) order by item",
+        ),
+    }
+    for source, asked_of in queries.items():
+        for query in asked_of:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            with pytest.raises(
+                InputTooLarge, match=r"takes more memory than the 100.MB allowed for it; allow more with"
+            ):
+                read(source=source, query=f"select * from ({query}) as q order by 2", memory=10**8)
+            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600_000, query
+            assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 def test_postgresql(postgresql: str) -> None:

@@ -123,6 +123,10 @@ def column(rng: random.Random, texts: list[str]) -> Any:
         lambda: pa.array(numbers, pa.timestamp(rng.choice(("s", "ms", "us", "ns")), rng.choice((None, "UTC", "America/New_York")))),
         lambda: pa.array(numbers, pa.date32()), lambda: pa.array(numbers, pa.time32("s")), lambda: pa.array(numbers, pa.duration("s")),
         lambda: pa.array([rng.choice((None, text)) for text in texts]), lambda: pa.array([bytes([number]) * 4 for number in numbers], pa.binary(4)),
+        lambda: pa.array([text.encode() for text in texts], pa.binary_view()), lambda: pa.array([float(number) for number in numbers], pa.float16()),
+        lambda: pa.array([bytes([number]) * 16 for number in numbers], pa.uuid()), lambda: pa.array([str(number) for number in numbers], pa.json_()),
+        lambda: pa.array([Decimal(number) for number in numbers], rng.choice((pa.decimal32(9, 2), pa.decimal256(60, 3)))), lambda: pa.array(numbers, pa.time64("ns")),
+        lambda: pa.array([[number, 1] for number in numbers], rng.choice((pa.large_list(pa.int64()), pa.list_(pa.int64(), 2)))),
         lambda: pa.array([2**62, -(2**62)] * (len(texts) // 2) + [0] * (len(texts) % 2), pa.timestamp("us")),
     ]  # fmt: skip
     return kinds[0]() if rng.random() < 0.6 else rng.choice(kinds)()

@@ -59,7 +59,8 @@ def problems(asked: Case, ran: Ran) -> list[str]:
         said.append(f"exit code {ran.code}: {last[0][:300]}")
     if "Traceback" in ran.errors or "Fatal Python error" in ran.errors:
         said.append("a traceback")
-    told = asked.command[0] == "check" and ran.output  # a suite of which an entry could not be judged
+    # A suite of which an entry could not be judged, a table whose plan leaves nothing to write: what was found stands.
+    told = asked.command[0] in ("check", "generalise") and ran.output
     if ran.code == 2 and not told:
         if not ran.errors.strip():
             said.append("no sentence")

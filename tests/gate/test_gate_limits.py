@@ -44,10 +44,6 @@ def of_many(people, **facts):
 
 
 NARROWED = [
-    (
-        of_many(300_000), {},
-        "Nobody is sought by hours or other habits alone, because too many people were attacked (--targets).",
-    ),
     (without("points"), {}, "Not judged: an attacker who knows a few events of the release itself."),
     (
         without("crowd", "joint"), {},

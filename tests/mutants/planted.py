@@ -348,6 +348,7 @@ _COLLECTOR_AND_RELEASE = (
         "fits = self.counts > limit.smallest",
         "test_mitigate_lattice.py",
     ),
+    _in("mitigate", "lattice", ">= limit.different", ">= limit.different - 1", "test_mitigate_lattice.py"),
     _in(
         "mitigate/kinds",
         "people",
@@ -355,6 +356,9 @@ _COLLECTOR_AND_RELEASE = (
         "",
         "tests/mitigate/test_mitigate_changes.py",
     ),
+    _in("kernels", "holders", "if seen[slot] != person:", "if True:", "tests/mitigate/test_mitigate_changes.py"),
+    _in("kernels", "holders", "posted[place[which]] < person", "False", "tests/mitigate/test_mitigate_exposure.py"),
+    _in("data", "spill", "if total and total + size > most:", "if total:", "test_data_stored.py"),
 )
 
 MUTANTS = (

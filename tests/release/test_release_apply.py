@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import msgspec
@@ -25,7 +27,7 @@ from entropie import Mitigation
 from entropie.data.event_columns import read_event_columns
 from entropie.data.events import read_events
 from entropie.document.measured import ShareInterval
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, OutputFailed
 from entropie.mitigate.draft import Material
 from entropie.mitigate.mitigation import Combination
 from entropie.release.apply import apply
@@ -336,3 +338,18 @@ def test_texts_of_numbers_are_those_of_python(times: list[int], words: list[int]
     told = moments(np.array(times, np.int64)).to_pylist()
     assert told == [str(np.datetime_as_string(np.datetime64(time, "s"), timezone="UTC")) for time in times]
     assert hexadecimal(np.array(words, np.uint64)).to_pylist() == [f"{word:016x}" for word in words]
+
+
+def test_no_room_for_rows_put_aside_is_told_as_no_room_for_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("entropie.data.stored._ROOM", 1 << 40)
+    monkeypatch.setattr("entropie.data.spill.tempfile", SimpleNamespace(TemporaryFile=full))
+    events = folder / "events.csv"
+    plan = plan_of(events, Mitigation("top", 20))
+    with pytest.raises(OutputFailed, match=r"Output .*safer\.csv could not be written"):
+        apply(plan, events, folder / "safer.csv")
+    assert {path.name for path in folder.iterdir()} == {"events.csv"}

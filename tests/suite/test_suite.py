@@ -136,6 +136,7 @@ def test_an_entry_cannot_weaken_a_pinned_file():
         (HEAD + ONE + "config = 'none.toml'", "Entry visits: Configuration none.toml does not exist"),
         (HEAD + ONE + "verdict = {waiver = 'none.toml'}", "Entry visits: Waiver none.toml does not exist"),
         (HEAD + ONE + "attackers = {known = 'none.csv'}", "Entry visits: none.csv does not exist"),
+        (HEAD + ONE + "kind = {}", "`kind` must be one of"),
         (HEAD + ONE + "[entry", "is not TOML"),
         (HEAD + ONE.replace("visits", "Check.json"), "'Check.json' is the name of a file"),
         (HEAD + ONE + ".".join(["a"] * 100_000) + " = 1", "more than 200 dots in line"),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from entropie.document.suite import Check, CheckedEntry
 
 _SCREEN = 25
+EXIT_UNEXPECTED = 70
 
 
 @click.command(cls=Command)
@@ -50,8 +51,8 @@ def check(
     """Judge all that SUITE lists, a TOML file: several limits, several data sets.
 
     An entry is a job as `assess --config` reads it, with a name. Files, columns, limits and outputs are checked before
-    the first computation. The exit code is the worst of all entries: 2 one could not be judged, else 1 a limit is not
-    met, else 3 the data cannot tell, else 0.
+    the first computation. The exit code is the worst of all entries: 70 one met an error of the program, else 2 one
+    could not be judged, else 1 a limit is not met, else 3 the data cannot tell, else 0.
 
     \b
     [defaults.verdict]
@@ -70,7 +71,9 @@ def check(
     written = Written(out, report is not False, junit, markdown)
     say = (lambda sentence: None) if view.quiet else output.complain
     with nullcontext() if view.quiet else output.stages() as progress:
-        result, problem = checked(read, written, progress or (lambda stage, share: None), say, output.command())
+        tell = progress or (lambda stage, share: None)
+        trace = output.trace if click.get_current_context().obj else (lambda problem: None)
+        result, problem = checked(read, written, tell, say, output.command(), trace)
     view.show(result.to_json, lambda: check_text(result, out, verbose=view.verbose))
     if problem is not None:
         raise problem
@@ -116,6 +119,8 @@ def _text(result: Check, out: Path | None, entries: list[CheckedEntry], verbose:
     if notes:
         parts.append("\n".join(notes))
     foot = [f"{plural(hidden, 'further entry', 'further entries')}, none worse: --verbose."] if hidden else []
+    if result.exit_code == EXIT_UNEXPECTED:
+        foot.append("Run again with --debug to see more.")
     if out is not None:
         foot.append(f"All numbers and reports: {output.name(out)}")
     return "\n\n".join([*parts, *(["\n".join(foot)] if foot else [])])

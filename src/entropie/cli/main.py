@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import traceback
-from pathlib import Path
 
 import click
 
@@ -27,7 +25,7 @@ from entropie.cli.reproduce import reproduce
 from entropie.cli.scores import scores
 from entropie.cli.simulate import simulate
 from entropie.cli.sweep import sweep
-from entropie.errors import EntropieError, InvalidInput, OutputFailed, Unreachable, interrupted
+from entropie.errors import EntropieError, InvalidInput, OutputFailed, Unreachable, interrupted, unexpected
 from entropie.words import size
 
 EXIT_DONE, EXIT_LIMIT_NOT_MET, EXIT_BAD_INPUT = 0, 1, 2
@@ -140,14 +138,13 @@ def run(arguments: list[str]) -> int:
     asked = {word for word in ours if word in _ANYWHERE}
     arguments = [word for word in ours if word not in asked] + arguments[len(ours) :]
     try:
-        result = cli.main(arguments, prog_name="entropie", standalone_mode=False)
+        result = cli.main(arguments, prog_name="entropie", standalone_mode=False, obj="--debug" in asked)
         return result if isinstance(result, int) else EXIT_DONE
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else EXIT_UNEXPECTED
     except BaseException as problem:
         if "--debug" in asked:
-            with contextlib.suppress(OSError):
-                traceback.print_exception(problem)
+            output.trace(problem)
         return _failed(problem, arguments, "--show-values" in asked)
 
 
@@ -177,19 +174,10 @@ def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
         case OSError():
             return _fail(f"{problem}.", EXIT_BAD_INPUT)
         case MemoryError():
-            return _fail("Memory is exhausted; take fewer events, or a machine with more.", EXIT_UNEXPECTED)
+            return _fail(unexpected(problem), EXIT_UNEXPECTED)
     if isinstance(problem, click.Abort) or interrupted(problem):
         return _fail(stopping.sentence(), EXIT_INTERRUPTED)
-    return _fail(f"{_unexpected(problem)} Run again with --debug to see more.", EXIT_UNEXPECTED)
-
-
-def _unexpected(problem: BaseException) -> str:
-    """What kind of error, and where in this program; its own words may hold values of the data."""
-    ours = Path(__file__).parents[1]
-    places = [step for step in traceback.extract_tb(problem.__traceback__) if Path(step.filename).is_relative_to(ours)]
-    last = next(reversed(places), None)
-    where = "" if last is None else f" in {Path(last.filename).relative_to(ours)}, line {last.lineno}"
-    return f"This is an error of the program ({type(problem).__name__}{where}), not of the data."
+    return _fail(f"{unexpected(problem)} Run again with --debug to see more.", EXIT_UNEXPECTED)
 
 
 def _on_command_line(problem: EntropieError, arguments: list[str], values: bool) -> str:

@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -84,6 +85,12 @@ def complain(sentence: str) -> None:
         click.echo(f"entropie: {brief}", err=True)
     except OSError:
         _to_nowhere(sys.stderr)
+
+
+def trace(problem: BaseException) -> None:
+    """Print where an error comes from, where that can be written to; it may quote values of the data."""
+    with contextlib.suppress(OSError):
+        traceback.print_exception(problem)
 
 
 def _to_nowhere(stream: TextIO) -> None:
@@ -187,27 +194,6 @@ def paragraph(text: str) -> str:
 
 
 @contextlib.contextmanager
-def progress_bar(title: str) -> Iterator[Any]:
-    """A callback for the share done; shows a bar with time left on standard error when that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=1.0)
-
-        def show(share: float, stage: str | None = None) -> None:
-            if stage is not None:
-                bar.reset(task, description=printable(stage))
-            bar.update(task, completed=share)
-
-        yield show
-
-
-@contextlib.contextmanager
 def stage(title: str) -> Iterator[Callable[[str, float], None]]:
     """Progress of work that is one stage to whoever waits, whatever its own stages are called."""
     with stages() as tell:
@@ -216,11 +202,12 @@ def stage(title: str) -> Iterator[Callable[[str, float], None]]:
 
 @contextlib.contextmanager
 def stages(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
-    """Progress of several stages one after the other, each with its own bar on standard error.
+    """Progress of several stages one after the other, each with its own bar on standard error where that is a terminal.
 
     How long all of it will take is told even where there are no bars, unless nothing is to be said.
     """
-    with progress_bar("starting") as bar:
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(_bar()) if sys.stderr.isatty() else None
         shown = ""
 
         def tell(stage: str, share: float) -> None:
@@ -229,7 +216,21 @@ def stages(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
                 if not quiet:
                     complain(f"{stage}.")
             elif bar is not None:
-                bar(share, None if stage == shown else stage)
+                task = bar.task_ids[0]
+                if stage != shown:
+                    bar.reset(task, description=printable(stage))
+                bar.update(task, completed=share)
                 shown = stage
 
         yield tell
+
+
+def _bar() -> Any:
+    """A bar with the time left, for one stage after the other."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("starting", total=1.0)
+    return bar

@@ -64,6 +64,23 @@ def one_of(texts: pa.Array, values: Sequence[str]) -> NDArray[np.bool_]:
     return truths_of(pc.is_in(texts, value_set=from_texts(values)))
 
 
+def comparable(array: pa.Array) -> pa.Array:
+    """What there is in an array, in a type whose values Arrow can compare; lists as they are written."""
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return comparable(array.storage)
+    if pa.types.is_dictionary(kind):
+        plain = comparable(pa.array([], kind.value_type)).type == kind.value_type
+        return array.drop_null() if plain else comparable(pa.array(array.to_pylist(), kind.value_type))
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return array.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()).drop_null()
+    if pa.types.is_null(kind):
+        return pa.array([], pa.int8())
+    if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
+        return pa.array([str(value) for value in array.to_pylist() if value is not None], pa.large_string())
+    return array.drop_null()
+
+
 def _bits(packed: pa.Buffer | None, array: pa.Array) -> NDArray[np.bool_]:
     if packed is None or not len(array):
         return np.zeros(len(array), np.bool_)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from entropie.data.budget import Budget
 from entropie.data.rejects import Rejects
 from entropie.data.tables import ArrowTable
-from entropie.errors import InvalidInput, InvalidParameter, option, shown
+from entropie.errors import InputTooLarge, InvalidInput, InvalidParameter, option, shown
 from entropie.progress import Progress
 from entropie.request import Source
 
@@ -38,14 +38,16 @@ _Opened = tuple[Any, Callable[[], None]]
 class DatabaseTable(ArrowTable):
     """What a table or a query of a database gives, once."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, memory: int | None = None) -> None:
         assert source.source is not None
         kind, rest = _kind(source.source)
         place = _place(kind, rest)
         self._place = f"table `{source.table}` of {place}" if source.table is not None else f"the query on {place}"
         query = f"select * from {_quoted(source.table)}" if source.table is not None else source.query or ""
+        budget = Budget(_capital(self._place), memory)
         try:
-            stream, close = _OPENERS[kind](rest, query)
+            with budget.fenced():
+                stream, close = _OPENERS[kind](rest, query, budget.limit)
         except ImportError:
             raise InvalidInput("Databases need further packages; run: pip install 'entropie[databases]'") from None
         except InvalidInput:
@@ -55,7 +57,8 @@ class DatabaseTable(ArrowTable):
                 raise
             raise InvalidInput(f"{_capital(self._place)} cannot be read: {_said(problem)}.") from None
         self._end = weakref.finalize(self, close)
-        super().__init__(_Plain(stream), self._place)
+        self._plain = _Plain(stream, budget)
+        super().__init__(self._plain, self._place)
         if not self.columns:
             raise InvalidInput(f"{_capital(self._place)} gives no rows; give a query that selects some.")
 
@@ -70,6 +73,8 @@ class DatabaseTable(ArrowTable):
 
     def broken(self, error: Exception, rows: int) -> InvalidInput:
         """The error for a stream that ends before all rows have come."""
+        if self._plain.refused is not None:
+            return self._plain.refused
         text = str(error)
         remedy = "read it again"
         if "ype mismatch" in text:
@@ -79,10 +84,15 @@ class DatabaseTable(ArrowTable):
 
 
 class _Plain:
-    """A stream without types of a database's own: their values as text, as it sends them."""
+    """A stream without types of a database's own: their values as text, as it sends them.
 
-    def __init__(self, stream: Any) -> None:
+    refused   why no more of it is read: a value, or a batch of them, that takes more memory than it may
+    """
+
+    def __init__(self, stream: Any, budget: Budget) -> None:
         self._stream = stream
+        self._budget = budget
+        self.refused: InputTooLarge | None = None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         schema = self._stream.schema
@@ -91,11 +101,22 @@ class _Plain:
         plain = pa.schema(list(zip(schema.names, types, strict=True)))
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for batch in self._stream:
+            while (batch := self._next()) is not None:
                 arrays = [column.storage if odd else column for column, odd in zip(batch.columns, own, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=plain)
 
         return pa.RecordBatchReader.from_batches(plain, batches()).__arrow_c_stream__(requested_schema)
+
+    def _next(self) -> pa.RecordBatch | None:
+        try:
+            with self._budget.fenced():
+                batch = next(self._stream, None)
+            if batch is not None:
+                self._budget.require(batch.nbytes)
+        except InputTooLarge as problem:
+            self.refused = problem
+            raise
+        return batch
 
 
 def check_database(source: Source) -> None:
@@ -150,7 +171,7 @@ def _quoted(table: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
 
 
-def _postgresql(url: str, query: str) -> _Opened:
+def _postgresql(url: str, query: str, memory: int) -> _Opened:
     from adbc_driver_postgresql import dbapi
 
     # Whole tables come in the same order each time: not from where somebody else's scan of them is just now.
@@ -158,7 +179,7 @@ def _postgresql(url: str, query: str) -> _Opened:
     return _adbc(dbapi.connect(f"{url}{'&' if '?' in url else '?'}{read_only}"), query)
 
 
-def _sqlite(path: str, query: str) -> _Opened:
+def _sqlite(path: str, query: str, memory: int) -> _Opened:
     from adbc_driver_sqlite import dbapi
 
     _check_file(path, b"SQLite format 3", 0)
@@ -183,7 +204,7 @@ def _adbc(connection: Any, query: str, settings: dict[str, str] | None = None) -
         raise
 
 
-def _duckdb(path: str, query: str) -> _Opened:
+def _duckdb(path: str, query: str, memory: int) -> _Opened:
     import duckdb
 
     _check_file(path, b"DUCK", 8)
@@ -191,7 +212,7 @@ def _duckdb(path: str, query: str) -> _Opened:
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
         "temp_directory": "",  # or it would put rows into files beside the database, open to others
-        "memory_limit": f"{Budget(path).limit}B",
+        "memory_limit": f"{memory}B",
     }
     connection = duckdb.connect(path, read_only=True, config=settings)
     try:
@@ -205,7 +226,11 @@ def _duckdb(path: str, query: str) -> _Opened:
         raise
 
 
-_OPENERS: dict[str, Callable[[str, str], _Opened]] = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
+_OPENERS: dict[str, Callable[[str, str, int], _Opened]] = {
+    "postgresql": _postgresql,
+    "sqlite": _sqlite,
+    "duckdb": _duckdb,
+}
 
 
 def _check_file(path: str, mark: bytes, place: int) -> None:
@@ -239,8 +264,6 @@ def _said(problem: Exception) -> str:
     elif "ailed to connect" in text:
         found = re.search(r'database "[^"]*" does not exist', text)
         return _STATES["3D000"] if found else "the database cannot be reached; check host, port and whether it runs"
-    elif "Out of Memory" in text:
-        meant = "it takes more memory than it may; select less, or sort less of it"
     elif _READ_ONLY.search(text):
         meant = "the query would change the database; give one that selects rows"
     else:

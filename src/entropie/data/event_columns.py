@@ -47,7 +47,7 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
         raise InvalidParameter.of("preset", "one whose files have columns", source.preset)
     if source.stays is not None:
         raise InvalidParameter.of("stays", "left out where further columns of each row are read", source.stays)
-    opened = open_events(source)
+    opened = open_events(source, memory=run.memory)
     table, chosen = opened.table, opened.chosen
     extra = extra_roles(table, columns, chosen)
     rejects = Rejects(table.name, run.memory)

@@ -116,7 +116,7 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
 
     Progress is told of the stages `read`, `encode` and `sort`. `table` is the source already opened.
     """
-    opened = open_events(source, table)
+    opened = open_events(source, table, run.memory)
     rejects = Rejects(opened.table.name, run.memory)
     run.progress("read", 0.0)
     return arranged(opened, opened.table.batches(opened.chosen, rejects, run.progress), rejects, run)[0]
@@ -174,7 +174,7 @@ class Opened:
         return Rules(time, self.min_rating, missing, self.source.max_dirty_share, {**self.chosen})
 
 
-def open_events(source: Source, table: Table | None = None) -> Opened:
+def open_events(source: Source, table: Table | None = None, memory: int | None = None) -> Opened:
     """Open a source and settle its columns, without reading its rows.
 
     `table` is the source already opened, where this module cannot open it.
@@ -183,7 +183,7 @@ def open_events(source: Source, table: Table | None = None) -> Opened:
     min_rating = source.min_rating
     if min_rating is None and preset is not None:
         min_rating = preset.min_rating
-    table = open_source(source) if table is None else table
+    table = open_source(source, memory) if table is None else table
     roles = source.roles
     if isinstance(table, DerivedTable):
         roles["item"] = table.made.name
@@ -226,17 +226,20 @@ def _obfuscated(table: Table) -> bool:
     return any(set(table.columns) >= columns for columns in _REPORT_COLUMNS)
 
 
-def open_source(source: Source) -> Table:
-    """Open whatever was named, with the item that is to be made from its columns."""
+def open_source(source: Source, memory: int | None = None) -> Table:
+    """Open whatever was named, with the item that is to be made from its columns.
+
+    `memory` is for what begins its work at once, as a database does.
+    """
     check_coordinates(source)
     check_database(source)
-    return with_item(_opened(source), source)
+    return with_item(_opened(source, memory), source)
 
 
-def _opened(source: Source) -> Table:
+def _opened(source: Source, memory: int | None) -> Table:
     """Open a database, files of a known layout, other files, or a table in memory."""
     if source.source is not None:
-        return DatabaseTable(source)
+        return DatabaseTable(source, memory)
     preset = find_preset(source.preset) if source.preset is not None else None
     if source.grid is not None and (preset is None or not preset.is_grid):
         other = f"cells such as {option('cells')} grid:{source.grid}"

@@ -178,31 +178,24 @@ def find_world(kind: str) -> World:
 
 
 def simulate_traces(
-    kind: str | World,
-    users: int | None = None,
-    *,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = silent,
+    kind: str | World, users: int | None = None, *, seed: int = 0, threads: int | None = None
 ) -> Traces:
     """The events of `users` people in memory (default: as many as the data set has), items coded 0, 1, ...
 
     12 bytes per event; items that nobody has are excluded. Same seed, same events, whatever `threads`.
     """
-    return _walked(_plan(kind, users, seed), threads, progress)
+    return _walked(_plan(kind, users, seed), threads)
 
 
-def _walked(plan: _Plan, threads: int | None, progress: Progress = silent) -> Traces:
+def _walked(plan: _Plan, threads: int | None) -> Traces:
     events = int(plan.offsets[-1])
     items, times = np.empty(events, np.uint32), np.empty(events, np.int64)
 
-    def walk(first: int, last: int) -> int:
+    def walk(first: int, last: int) -> None:
         span = slice(plan.offsets[first], plan.offsets[last])
         plan.walk(first, last, items[span], times[span])
-        return last
 
-    for done in _in_order(plan.users, walk, threads):
-        progress("simulating", done / plan.users)
+    list(_in_order(plan.users, walk, threads))
     if plan.world.min_place_events > 1:
         return _popular_places(Traces(plan.offsets, items, plan.pool, times), plan.world)
     return Traces(plan.offsets, items, _compact(items, plan.pool), times)

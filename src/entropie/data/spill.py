@@ -5,12 +5,12 @@ The file holds numbers and no id, nobody else can open it, and it is gone when t
 
 from __future__ import annotations
 
-import os
 import tempfile
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Spill:
         self._chunks: list[_Chunk] = []
         self._held = 0
         self._end = 0
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
         self.sizes = np.zeros(PARTS, np.int64)
 
     def __enter__(self) -> Spill:
@@ -70,6 +70,7 @@ class Spill:
     def _write(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
+        self._file.seek(self._end)
         for chunk in self._chunks:
             if chunk.rows is not None:
                 left = chunk.rows.view(np.uint8).data
@@ -105,9 +106,10 @@ class Spill:
 
     def _fill(self, rows: Rows, place: int) -> None:
         assert self._file is not None
+        self._file.seek(place)
         left = rows.view(np.uint8).data
         while left.nbytes:
-            got = os.preadv(self._file.fileno(), [left], place)
+            got = self._file.readinto(left)
             if not got:
                 raise OSError("A file of rows that were put aside is shorter than it was.")
-            left, place = left[got:], place + got
+            left = left[got:]

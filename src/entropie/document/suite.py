@@ -10,7 +10,7 @@ from msgspec import Meta
 from entropie.document.base import Part, Share, Size
 from entropie.document.measured import ShareInterval
 
-ExitCode = Annotated[int, Meta(ge=0, le=3)]
+ExitCode = Annotated[int, Meta(ge=0, le=70)]
 
 
 class CheckedEntry(Part, frozen=True):
@@ -46,7 +46,7 @@ class CheckRun(Part, frozen=True):
 
 
 class Check(Part, frozen=True):
-    """A suite that was run. The exit code is the worst of its entries': 2, then 1, then 3, then 0."""
+    """A suite that was run. The exit code is the worst of its entries': 70, then 2, then 1, then 3, then 0."""
 
     schema: Literal["entropie.check/1"]
     suite: str

@@ -106,25 +106,23 @@ class _Hashed:
 
 
 @interruptible
-def most_likely_shares(
-    hashes: Hashes, batches: Batches, start: Floats, enough: float = ENOUGH, informed: bool = True
-) -> LikelyShares:
+def most_likely_shares(hashes: Hashes, batches: Batches, start: Floats, informed: bool = True) -> LikelyShares:
     """Of local hashing, from a first guess, such as the nearest distribution to the unbiased estimates."""
-    return _searched(_Hashed(hashes, batches), start, enough, informed)
+    return _searched(_Hashed(hashes, batches), start, informed)
 
 
 @interruptible
-def most_likely_of_table(table: Table, start: Floats, enough: float = ENOUGH, informed: bool = True) -> LikelyShares:
+def most_likely_of_table(table: Table, start: Floats, informed: bool = True) -> LikelyShares:
     """The same of any mechanism."""
-    return _searched(table, start, enough, informed)
+    return _searched(table, start, informed)
 
 
-def _searched(model: _Hashed | Table, start: Floats, enough: float, informed: bool) -> LikelyShares:
+def _searched(model: _Hashed | Table, start: Floats, informed: bool) -> LikelyShares:
     """EM; with errors if `informed`."""
     shares = np.maximum(start, 0.01 / len(start))  # what is at 0 would stay there
     shares /= shares.sum()
     steps, (_, step, gap) = 1, model.step(shares)
-    while gap > enough and steps < MOST_STEPS:
+    while gap > ENOUGH and steps < MOST_STEPS:
         second, third, gap_second = model.step(step)
         far = _extrapolated(shares, step, third)
         level, next_step, gap = model.step(far)

@@ -15,8 +15,9 @@ from typing import Any
 from entropie.document.measured import ShareInterval
 from entropie.gate.judge import exit_code
 
-WORST_FIRST = (2, 1, 3, 0)
-"""Exit codes by how much they matter: what could not be judged, a limit not met, what is left open, nothing."""
+WORST_FIRST = (70, 2, 1, 3, 0)
+"""Exit codes by how much they matter: an error of the program, what could not be judged, a limit not met, what is left
+open, nothing."""
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -98,9 +99,9 @@ class Judged:
         )
 
     @classmethod
-    def failed(cls, name: str, kind: str, sentence: str, seconds: float = 0.0) -> Judged:
+    def failed(cls, name: str, kind: str, sentence: str, seconds: float = 0.0, code: int = 2) -> Judged:
         """What could not be judged."""
-        return cls(name, kind, "ERROR", 2, sentence, seconds=seconds)
+        return cls(name, kind, "ERROR", code, sentence, seconds=seconds)
 
 
 def _ends(interval: Mapping[str, float]) -> ShareInterval:

@@ -18,7 +18,7 @@ from entropie.words import interval, percent, plural, stated
 _MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&$]|:(?=/)|(?<=[wW]{3})\.")
 _CALLS = re.compile(r"([@#])(?=\w)")
 _JOINER = "\N{WORD JOINER}"  # nobody sees it, and behind it no name is a mention
-_WORDS = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "INCONCLUSIVE"}
+_WORDS = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "INCONCLUSIVE", 70: "ERROR"}
 _STANDS = {"PASS (limited)": "limited", "WAIVED": "waived", "NO LIMIT": "without a limit"}
 
 
@@ -64,7 +64,7 @@ def write_markdown(path: str | os.PathLike[str], judged: Sequence[Judged], title
 def headline(judged: Sequence[Judged]) -> str:
     """The decision on all of them, and how many have which: `FAIL: of 3 limits 1 not met, 2 met`."""
     shown = _WORDS[worst(one.code for one in judged)]
-    named = {2: "could not be judged", 1: "not met", 3: "cannot be told", 0: "met"}
+    named = {70: "met an error of the program", 2: "could not be judged", 1: "not met", 3: "cannot be told", 0: "met"}
     counts = {code: sum(one.code == code for one in judged) for code in named}
     parts = [f"{number} {named[code]}" for code, number in counts.items() if number]
     aside = [f"{sum(one.decision == word and not one.code for one in judged)} {told}" for word, told in _STANDS.items()]

@@ -8,6 +8,7 @@ from numba import njit
 from entropie.kernels.arrays import Codes, Flags, Floats, Ints
 from entropie.kernels.attack_records import inner
 from entropie.kernels.profile_records import (
+    MARKS,
     NOBODY,
     Company,
     KnownPeople,
@@ -15,6 +16,7 @@ from entropie.kernels.profile_records import (
     Targets,
     company_among,
     item_hour,
+    mark,
 )
 
 FEATURES = (
@@ -49,6 +51,7 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
     domain = company.popularity.shape[0]
     where = np.full(domain, -1, np.int32)
     numbers = np.full(domain, -1, np.int32)  # of the items that any candidate has
+    asked, had = np.zeros(MARKS, np.bool_), np.zeros(MARKS, np.bool_)  # marks of both
     by_category = np.zeros((max(company.category_count, 1), 2))
     by_slot = np.zeros((max(company.category_count, 1), 256))
     bins = np.empty(targets.habits.shape[1], np.int64)  # of habits that the target has
@@ -59,6 +62,7 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
         length = targets.offsets[row + 1] - low
         for place in range(length):
             where[targets.items[low + place]] = place
+            asked[mark(targets.items[low + place])] = True
         held = np.zeros((count, length), np.bool_)
         begins = np.zeros(count + 1, np.int64)
         for rank in range(count):
@@ -69,30 +73,38 @@ def evidence(people: KnownPeople, targets: Targets, company: Company, candidates
         for rank in range(count):
             person = candidates[row, rank]
             if person != NOBODY:
-                _shared(people, targets, where, row, person, held[rank], found[row, rank])
+                _shared(people, targets, where, asked, row, person, held[rank], found[row, rank])
                 _habits(people, targets, row, person, bins, ends, found[row, rank])
                 _new_items(people, targets, company, row, person, held[rank], found[row, rank])
                 if company.category_count > 0:
                     _categories(
                         people, targets, company, row, person, held[rank], by_category, by_slot, found[row, rank]
                     )
-                _gains(people, targets, company, where, row, person, gains[begins[rank] : begins[rank + 1]])
-        _neighbours(people, targets, company, row, candidates[row], held, begins, gains, numbers, found[row])
+                _gains(people, targets, company, where, asked, row, person, gains[begins[rank] : begins[rank + 1]])
+        _neighbours(people, targets, company, row, candidates[row], held, begins, gains, numbers, had, found[row])
         for place in range(length):
             where[targets.items[low + place]] = -1
+            asked[mark(targets.items[low + place])] = False
     return found
 
 
 @inner
 def _shared(
-    people: KnownPeople, targets: Targets, where: Numbers, row: int, person: int, held: Flags, found: Floats
+    people: KnownPeople,
+    targets: Targets,
+    where: Numbers,
+    asked: Flags,
+    row: int,
+    person: int,
+    held: Flags,
+    found: Floats,
 ) -> None:
     """Evidence of items that target and candidate have in common."""
     timed = targets.slots.shape[0] > 0
     low = targets.offsets[row]
     item = presence = hour = reverse = again = 0.0
     for entry in range(people.offsets[person], people.offsets[person + 1]):
-        at = where[people.items[entry]]
+        at = where[people.items[entry]] if asked[mark(people.items[entry])] else -1
         if at >= 0:
             held[at] = True
             item += targets.weights[low + at] * people.evidence[entry]
@@ -191,17 +203,24 @@ def _categories(
 
 @inner
 def _gains(
-    people: KnownPeople, targets: Targets, company: Company, where: Numbers, row: int, person: int, gains: Floats
+    people: KnownPeople,
+    targets: Targets,
+    company: Company,
+    where: Numbers,
+    asked: Flags,
+    row: int,
+    person: int,
+    gains: Floats,
 ) -> None:
     """Share of each item of the candidate over its reach, the target's own trace left out."""
     own = company.weights[targets.own[row]] * (targets.offsets[row + 1] - targets.offsets[row] - 1)
     first = people.offsets[person]
     for place in range(gains.shape[0]):
         item = people.items[first + place]
-        reach = company.reach[item]
-        if where[item] >= 0:
-            reach = max(reach - own, 0.0)
-        gains[place] = people.shares[first + place] / (reach + company.shrink)
+        gains[place] = people.near[first + place]
+        if asked[mark(item)] and where[item] >= 0:
+            reach = company.reach[item]
+            gains[place] *= (reach + company.shrink) / (max(reach - own, 0.0) + company.shrink)
 
 
 @inner
@@ -215,6 +234,7 @@ def _neighbours(
     begins: Ints,
     gains: Floats,
     numbers: Numbers,
+    had: Flags,
     found: Floats,
 ) -> None:
     """How well items that a candidate does not have go with those that the candidate has."""
@@ -229,6 +249,7 @@ def _neighbours(
             item = people.items[first + entry]
             if numbers[item] < 0:
                 numbers[item] = distinct
+                had[mark(item)] = True
                 distinct += 1
             each[entry] = numbers[item]
         lack[rank] *= company.shrink
@@ -237,7 +258,7 @@ def _neighbours(
     low = targets.offsets[row]
     for place in range(held.shape[1]):
         item = targets.items[low + place]
-        company_among(company, item, targets.own[row], numbers, together)
+        company_among(company, item, targets.own[row], numbers, had, together)
         for rank in range(count):
             if candidates[rank] != NOBODY and not held[rank, place]:
                 near = 0.0
@@ -252,3 +273,4 @@ def _neighbours(
         first = people.offsets[candidates[rank]] - begins[rank]
         for entry in range(begins[rank], begins[rank + 1]):
             numbers[people.items[first + entry]] = -1
+            had[mark(people.items[first + entry])] = False

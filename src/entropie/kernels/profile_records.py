@@ -13,6 +13,8 @@ from entropie.kernels.attack_records import inner
 Numbers = NDArray[np.int32]
 """Small numbers of items, -1 where an item has none."""
 
+MARKS = 1 << 15
+
 NOBODY = -1
 """Stands where fewer people than wanted come into question."""
 
@@ -26,7 +28,7 @@ class KnownPeople(NamedTuple):
     offsets: Ints
     items: Codes
     evidence: Floats  # ln(1 + (c - d)/(Lambda p))
-    shares: Floats  # of the discounts
+    near: Floats  # share of the discounts over the reach of the item, shrunk
     weights: Floats  # damped
     slot_starts: Ints
     slots: NDArray[np.uint8]
@@ -96,6 +98,12 @@ def item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> 
 
 
 @inner
+def mark(item: int) -> int:
+    """Where it is noted that an item may be meant: other items have the same place."""
+    return np.int64(item) & (MARKS - 1)
+
+
+@inner
 def looked_at(company: Company, item: int, own: int) -> tuple[int, float]:
     """The stride through the traces that hold an item, and how many others each trace met on it stands for."""
     low, high = company.starts[item], company.starts[item + 1]
@@ -120,8 +128,13 @@ def add_company(company: Company, item: int, own: int, weight: float, together: 
 
 
 @inner
-def company_among(company: Company, item: int, own: int, numbers: Numbers, together: Floats) -> None:
-    """C(item, y) of the items y that have a number, by number; the others have -1."""
+def company_among(
+    company: Company, item: int, own: int, numbers: Numbers, marks: NDArray[np.bool_], together: Floats
+) -> None:
+    """C(item, y) of the items y that have a number, by number; the others have -1.
+
+    `marks` are set by `mark` for all that have one: they are few enough to stay at hand, and most items have none.
+    """
     together[:] = 0.0
     stride, each = looked_at(company, item, own)
     for post in range(company.starts[item], company.starts[item + 1], stride):
@@ -129,6 +142,8 @@ def company_among(company: Company, item: int, own: int, numbers: Numbers, toget
         part = company.weights[trace] * each
         if trace != own and part > 0.0:
             for place in range(company.offsets[trace], company.offsets[trace + 1]):
-                number = numbers[company.items[place]]
-                if number >= 0:
-                    together[number] += part
+                item_there = company.items[place]
+                if marks[mark(item_there)]:
+                    number = numbers[item_there]
+                    if number >= 0:
+                        together[number] += part

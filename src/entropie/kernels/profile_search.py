@@ -308,9 +308,8 @@ def likely_people(
                 out[owners[post]] = True
         for item in range(domain):
             if expected[item] > 0.0:
-                share = expected[item] / (company.reach[item] + company.shrink)
                 for post in range(starts[item], starts[item + 1]):
-                    sums[owners[post]] += people.shares[entries[post]] * share
+                    sums[owners[post]] += people.near[entries[post]] * expected[item]
                 expected[item] = 0.0
         found = 0
         standing = np.empty(count)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from entropie.data.arrow import comparable
 from entropie.document.base import Part
 
 NEARLY = 0.99
@@ -56,7 +57,7 @@ class Unnamed:
     def see(self, batch: pa.RecordBatch) -> None:
         """Look at some rows; a column is out before values that are written once and repeated are unfolded."""
         for name, seen in list(self._seen.items()):
-            column = batch.column(name).drop_null()
+            column = comparable(batch.column(name))
             if pa.types.is_dictionary(column.type):
                 if seen.repeats(len(column) - _different(column.indices)):
                     del self._seen[name]
@@ -83,11 +84,8 @@ class Unnamed:
 
 
 def _there(values: Any) -> Any:
-    """The values that are no blank; what Arrow cannot compare, such as lists, as it is written."""
-    kind = values.type
-    if pa.types.is_nested(kind):
-        return pa.array([str(value.as_py()) for value in values], pa.large_string())
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    """The values that are no blank."""
+    text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     return values.filter(pc.not_equal(values, "")) if text else values
 
 

@@ -10,17 +10,17 @@ import datetime
 import os
 import time as clock
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from entropie._version import __version__
-from entropie.atomic import check_file, check_folder, claimed, refuse_overwriting, write_file
+from entropie.atomic import FULL, check_file, check_folder, claimed, refuse_overwriting, write_file
 from entropie.document.base import json_text
 from entropie.document.suite import Check, CheckedEntry, CheckRun
-from entropie.errors import EntropieError, OutputFailed, interruptible, without_password
+from entropie.errors import EntropieError, OutputFailed, interrupted, interruptible, unexpected, without_password
 from entropie.gate.judged import Judged, worst
 from entropie.gate.junit import write_junit
 from entropie.gate.markdown import write_markdown
@@ -70,8 +70,9 @@ def check(
     """Judge every entry of a suite file, and say what all of it comes to.
 
     Files, columns, limits and outputs are checked before the first computation: what is wrong with any entry is raised
-    and nothing is written. An entry whose data turn out to be unusable later is an ERROR in the result, and the others
-    are judged all the same. `out` gets a folder per entry, `junit` and `markdown` what pipelines read.
+    and nothing is written. An entry whose data turn out to be unusable later, or that meets an error of the program, is
+    an ERROR in the result, and the others are judged all the same. `out` gets a folder per entry, `junit` and
+    `markdown` what pipelines read.
     """
     places = [None if path is None else Path(path) for path in (out, junit, markdown)]
     written = Written(places[0], report, places[1], places[2])
@@ -87,21 +88,23 @@ def checked(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda sentence: None,
     command: str | None = None,
+    trace: Callable[[Exception], None] = lambda problem: None,
 ) -> tuple[Check, OutputFailed | None]:
     """Run a suite and write what was asked for; the result, and what could not be written.
 
-    `say` is told what each entry came to, and how long the others may take.
+    `say` is told what each entry came to, and how long the others may take, `trace` of errors of the program.
     """
     begun = clock.perf_counter()
     left = _Left(suite, [_size(entry) for entry in suite.entries], progress)
     written.check(suite)
     failed: list[OutputFailed] = []
+    run = _Run(written, command, failed, trace)
     with ExitStack() as stack:
         if written.out is not None:
             stack.enter_context(claimed(written.out))
         found = []
         for place, entry in enumerate(suite.entries):
-            found.append(_one(entry, written, left.of(place), command, failed))
+            found.append(run.entry(entry, left.of(place)))
             say(left.after(place, found[-1][0]))
         result = _check(suite, found, written.out, command, clock.perf_counter() - begun)
         _write(result, [judged for judged, _ in found], written, failed)
@@ -113,36 +116,70 @@ def _size(entry: Entry) -> float:
         return max(1.0, entry.job.check())
     except EntropieError as problem:
         raise of_entry(entry.name, problem) from None
-
-
-def _one(
-    entry: Entry, written: Written, progress: Progress, command: str | None, failed: list[OutputFailed]
-) -> tuple[Judged, Answer | None]:
-    """Run an entry in a folder of its own; an old result goes where there is no new one."""
-    begun = clock.perf_counter()
-    with ExitStack() as stack:
-        folder = None
-        try:
-            folder = None if written.out is None else stack.enter_context(claimed(written.out / entry.name))
-        except OutputFailed as problem:
-            failed.append(problem)
-        try:
-            answer = entry.job.run(progress, command)
-        except OutputFailed:
+    except Exception as problem:
+        if interrupted(problem):
             raise
-        except EntropieError as problem:
-            for old in [] if folder is None else [folder / name for name in entry.job.files]:
-                old.unlink(missing_ok=True)
-            return Judged.failed(entry.name, entry.kind, in_file(problem), clock.perf_counter() - begun), None
-        judged = replace(entry.job.judged(answer, entry.name), seconds=clock.perf_counter() - begun)
+        return 1.0  # the entry will meet it again, by itself
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the entries share, none of which keeps the others from being judged."""
+
+    written: Written
+    command: str | None
+    failed: list[OutputFailed]
+    trace: Callable[[Exception], None]
+
+    def entry(self, entry: Entry, progress: Progress) -> tuple[Judged, Answer | None]:
+        """Run an entry in a folder of its own; an old result goes where there is no new one."""
+        begun = clock.perf_counter()
+        with ExitStack() as stack:
+            folder = None
+            try:
+                folder = self._claimed(entry, stack)
+                judged, answer = self._answered(entry, folder, progress)
+                return replace(judged, seconds=clock.perf_counter() - begun), answer
+            except Exception as problem:
+                if interrupted(problem):
+                    raise
+                for old in [] if folder is None else [folder / name for name in entry.job.files]:
+                    with suppress(OSError):
+                        old.unlink(missing_ok=True)
+                return self._without(entry, problem, clock.perf_counter() - begun), None
+
+    def _claimed(self, entry: Entry, stack: ExitStack) -> Path | None:
+        try:
+            return None if self.written.out is None else stack.enter_context(claimed(self.written.out / entry.name))
+        except OutputFailed as problem:
+            self.failed.append(problem)
+            return None
+
+    def _answered(self, entry: Entry, folder: Path | None, progress: Progress) -> tuple[Judged, Answer]:
+        answer = entry.job.run(progress, self.command)
+        judged = entry.job.judged(answer, entry.name)
         if answer.problem is not None:  # what was found stands; what was asked for beside it could not be done
             judged = replace(judged, details=(*judged.details, in_file(answer.problem)), code=judged.code or 2)
         if folder is not None:
             try:
-                answer.write_into(folder, report=written.report)
+                answer.write_into(folder, report=self.written.report)
             except OutputFailed as problem:
-                failed.append(problem)
-    return judged, answer
+                self.failed.append(problem)
+        return judged, answer
+
+    def _without(self, entry: Entry, problem: Exception, seconds: float) -> Judged:
+        """An entry that could not be judged, and why."""
+        sentence, code = f"{problem}.", 2
+        if isinstance(problem, OSError) and problem.errno in FULL:  # there was no room for what it puts aside
+            problem = OutputFailed(f"{problem.strerror}: {problem.filename or 'a file of its own'}.")
+        if isinstance(problem, OutputFailed):
+            self.failed.append(problem)
+        if isinstance(problem, EntropieError):
+            sentence = in_file(problem)
+        elif not isinstance(problem, OSError):
+            sentence, code = unexpected(problem), 70
+            self.trace(problem)
+        return Judged.failed(entry.name, entry.kind, sentence, seconds, code)
 
 
 def _check(

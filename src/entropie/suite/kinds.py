@@ -106,7 +106,7 @@ class AssessJob:
         check_events(self.request)
         checked(self.request)
         if self.request.run.engine == "local":
-            open_events(self.request.source)
+            open_events(self.request.source, memory=self.request.run.memory)
             if self.request.attackers.known is not None:
                 kept = replace(self.request.source, source=None, query=None, table=None, name=None)
                 open_source(replace(kept, events=self.request.attackers.known))

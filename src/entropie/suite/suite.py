@@ -85,7 +85,7 @@ def _entry(
     if name.lower() in names:  # some file systems do not tell capitals
         raise InvalidInput(f"{called} has two entries called {name!r}; their folders would be the same.")
     names.add(name.lower())
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidInput(f"{called}, entry {name}: `kind` must be one of {', '.join(KINDS)}, got {kind!r} instead.")
     layers = [(f"{called}, defaults", defaults), (f"{called}, entry {name}", tables)]
     try:

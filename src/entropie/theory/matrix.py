@@ -65,13 +65,13 @@ class MatrixGuarantee(Part, frozen=True):
         return html_table(f"matrix, {self.inputs:,} x {self.outputs:,}", ("guarantee", "at least", "at most"), rows)
 
 
-def matrix_guarantee(matrix: ArrayLike, crowd: Crowd, tolerance_bits: float = TOLERANCE_BITS) -> MatrixGuarantee:
+def matrix_guarantee(matrix: ArrayLike, crowd: Crowd) -> MatrixGuarantee:
     """Collect what holds for a mechanism with this matrix: rows are items, columns answers."""
     Q = channel.checked_matrix(matrix)
     k, n, t = len(Q), crowd.users, crowd.reports
     theta, budget = channel.doeblin_theta(Q), channel.epsilon(Q)
-    whole = channel.capacity(Q, tolerance_bits)
-    alpha = channel.alpha_bits(Q, n, tolerance_bits, whole)
+    whole = channel.capacity(Q, TOLERANCE_BITS)
+    alpha = channel.alpha_bits(Q, n, TOLERANCE_BITS, whole)
     named = channel.success(Q, n)
     composed = composition.alpha_bits(alpha.high, theta, k, n, t)
     entry = composed if crowd.linked else alpha.high

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from entropie.attack.profile.everybody import LONGEST, RARITIES, RECENCY, Everybody
+from entropie.attack.profile.everybody import LONGEST, RARITIES, RECENCY, SHRINK, Everybody
 from entropie.attack.profile.habits import (
     DAYS,
     GAPS,
@@ -83,7 +83,7 @@ def most_telling(people: KnownPeople) -> KnownPeople:
     by_evidence = np.lexsort((-people.evidence, row))
     kept = np.sort(by_evidence[np.arange(row.size) - people.offsets[row] < LONGEST])
     starts, slots = ragged(people.slot_starts, kept)
-    names = ("items", "evidence", "shares", "weights", "slot_penalty")
+    names = ("items", "evidence", "near", "weights", "slot_penalty")
     return people._replace(
         offsets=np.append(0, np.cumsum(np.minimum(lengths, LONGEST))),
         slot_starts=starts,
@@ -115,7 +115,7 @@ def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
         offsets=rows.offsets,
         items=rows.codes,
         evidence=model.evidence,
-        shares=model.shares,
+        near=model.shares / (everybody.reach[rows.codes] + SHRINK),
         weights=damped,
         slot_starts=slots.starts,
         slots=slots.slots,
