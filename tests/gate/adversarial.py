@@ -265,6 +265,38 @@ def own_order_of_three(crowd: Crowd) -> pa.Table:
     return _table(walks)
 
 
+def own_round(crowd: Crowd) -> pa.Table:
+    """Ten places; what the exposed do comes again after a number of events of their own, and changes every three times."""
+    rng = np.random.default_rng(crowd.seed)
+    walks = []
+    for person in range(crowd.people):
+        walk = rng.integers(0, 10, 16 * crowd.events)
+        if person < crowd.exposed:
+            length = 3 + person
+            rounds = [np.tile(rng.integers(0, 10, length), 3) for _ in range(1 + walk.size // (3 * length))]
+            walk = np.concatenate(rounds)[: walk.size]
+        walks.append([f"place {place}" for place in walk])
+    return _table(walks)
+
+
+def own_absence(crowd: Crowd) -> pa.Table:
+    """Everybody goes everywhere, but each of the exposed never to one place of their own."""
+    rng = np.random.default_rng(crowd.seed)
+    places = max(30, crowd.exposed)
+    walks = []
+    for person in range(crowd.people):
+        walk = rng.integers(0, places - 1, 24 * crowd.events)
+        if person < crowd.exposed:
+            walk += walk >= person
+        else:
+            walk = rng.integers(0, places, walk.size)
+        walks.append([f"place {place}" for place in walk])
+    return _table(walks)
+
+
+RARE: Mapping[str, Callable[[Crowd], pa.Table]] = {"own round": own_round, "own absence": own_absence}
+"""Habits that long traces alone show."""
+
 KINDS: Mapping[str, Callable[[Crowd], pa.Table]] = {
     made.__name__.replace("_", " "): made
     for made in (

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from adversarial import (
     KINDS,
+    RARE,
     RISKS,
     Crowd,
     few_events,
@@ -61,6 +62,12 @@ def test_never_a_pass_where_habits_are_sought_by_themselves(kind, pairs, monkeyp
     monkeypatch.setattr(attack, "DISTINCTIVE", 30)
     found = assessed(KINDS[kind](Crowd()), 0.09)
     assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
+
+
+@pytest.mark.parametrize("kind", RARE)
+def test_never_a_pass_where_long_traces_show_a_habit(kind):
+    found = assessed(RARE[kind](Crowd(600, seed=607)), matchers=["visit"], accept_limited=True)
+    assert found.exit_code != 0, found.verdict["headline"]
 
 
 @settings(max_examples=16, phases=AS_DRAWN)

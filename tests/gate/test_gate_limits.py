@@ -44,6 +44,10 @@ def of_many(people, **facts):
 
 
 NARROWED = [
+    (
+        of_many(300_000), {},
+        "Habits were compared with people who have some alike, not with everybody: too many for that (--targets).",
+    ),
     (without("points"), {}, "Not judged: an attacker who knows a few events of the release itself."),
     (
         without("crowd", "joint"), {},

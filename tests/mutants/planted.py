@@ -239,7 +239,7 @@ _GATE = (
     _in("gate", "limits", "if known and max(known) < POINTS:", "if known and max(known) < 1:", "test_gate_limits.py"),
     _in("gate", "limits", "if row.targets < row.people:", "if row.targets > row.people:", "test_gate_limits.py"),
     _in("gate", "limits", "if split.target_events is not None:", "if False:", "test_gate_limits.py"),
-    _in("gate", "limits", "if dropped > _EXCLUDED_ROWS * rows:", "if dropped > rows:", "test_gate_limits.py"),
+    _in("gate", "people", "if rows >= LEAST_PEOPLE:", "if rows > LEAST_PEOPLE:", "test_gate_limits.py"),
     _in(
         "gate",
         "people",

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from test_release_sweep import FEW, with_habits
 
@@ -309,6 +310,27 @@ def test_block_by_block_the_same_is_written_as_of_everybody_at_once(
         found.setdefault(row["user"], []).append((str(row["item"]), None if time is None else int(time.timestamp())))
     assert Counter(map(tuple, found.values())) == wanted
     assert {path.name for path in folder.iterdir()} == {"events.csv", "safer.csv", "safer.csv.manifest.json"}
+
+
+def test_map_cells_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coordinates are read as numbers whatever block they are in; one that is none has a cell of its own."""
+    monkeypatch.setattr("entropie.data.stored._MOST_EVENTS", 1)
+    monkeypatch.setattr("entropie.data.stored._ROOM", 1 << 40)
+    table = with_habits()
+    place = np.arange(table.num_rows) % 37
+    where = {"lat": [None if n == 5 else f"{50 + n / 100}" for n in place.tolist()], "lon": (place % 3).tolist()}
+    for name, values in where.items():
+        table = table.append_column(name, pa.array(values))
+    events = tmp_path / "events.csv"
+    pa_csv.write_csv(table, str(events))
+    plan = plan_of(events, Mitigation("grid", "2km"))
+    apply(replace(plan, data=replace(plan.data, coordinates=("lat", "lon"))), events, tmp_path / "safer.csv")
+    read = read_event_columns(Source(events), ["lat", "lon"])
+    material = Material.of(read.events.traces, read.events.item_ids, read.columns, ("lat", "lon"), 0)
+    traces, names, _ = Mitigation("grid", "2km").applied(material.draft()).released()
+    wanted = Counter(str(names[int(item)]) for item in traces.items)
+    assert len(wanted) > 30
+    assert wanted == Counter(str(row["item"]) for row in pa_csv.read_csv(str(tmp_path / "safer.csv")).to_pylist())
 
 
 class Loaded:

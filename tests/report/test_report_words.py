@@ -102,10 +102,16 @@ def test_every_verdict_is_coloured_and_advises(words, decision, says):
 
 def test_people_who_will_not_be_released_and_ids_are_in_the_sign_off(words):
     document = judged(**EMA, not_released=True, one_id_per_person=True)
-    assert "Release only the people assessed: that was declared." in advice(words, document)
-    assert "Declaredpeople who were not assessed will not be released" in section(words, document, "sign-off")
+    assert "Release only the people assessed, without the rows that were excluded: that was declared." in advice(
+        words, document
+    )
+    assert "Declaredpeople who were not assessed and rows that were excluded will not be released" in section(
+        words, document, "sign-off"
+    )
     assert "Declaredevery id is another person" in section(words, document, "sign-off")
-    assert "People not assessedwill not be released" in words(document, "Declared by the user", "</table>")
+    assert "People not assessed, rows excludedwill not be released" in words(
+        document, "Declared by the user", "</table>"
+    )
     assert "will not be released" not in words(judged(**EMA))
 
 

@@ -34,6 +34,7 @@ EVENT_BYTES = 160
 _ROOM = 8  # the share of memory that rows may fill before they go to a file
 _BLOCK = 4  # the share that a block may fill
 _MOST_EVENTS = 1 << 22  # more in a block would not be faster
+_DEALT = 1 << 20  # rows at a time
 _COPIES = 4  # of ids, while they are looked up and sorted
 
 
@@ -138,13 +139,19 @@ class _Seen:
 
     def add(self, part: CodedRows, names: Sequence[str], spill: Spill) -> None:
         """Deal rows to the parts of their people; those that were dropped go nowhere."""
+        items = part.codes[1][part.codes[0] >= 0]
+        counts = np.bincount(items, minlength=self.popularity.size)
+        counts[: self.popularity.size] += self.popularity
+        self.popularity = counts
+        for begin in range(0, part.codes.shape[1], _DEALT):
+            some = slice(begin, begin + _DEALT)
+            self._deal(CodedRows(part.codes[:, some], part.ticks[some]), names, spill)
+
+    def _deal(self, part: CodedRows, names: Sequence[str], spill: Spill) -> None:
         kept = np.flatnonzero(part.codes[0] >= 0)
         rows = np.empty(kept.size, spill.columns)
         for name, codes in zip(names, part.codes, strict=True):
             rows[name] = codes[kept]
-        counts = np.bincount(rows["item"], minlength=self.popularity.size)
-        counts[: self.popularity.size] += self.popularity
-        self.popularity = counts
         if self.time is not None and kept.size:
             rows["tick"] = ticks = part.ticks[kept]
             if self.time.name == "either":

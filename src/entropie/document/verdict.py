@@ -27,9 +27,7 @@ class Declared(Part, frozen=True):
     population: Annotated[int, Meta(ge=2)] | None
     context: str | None
     attempt_probability: Annotated[float, Meta(gt=0, le=1)] | None
-    excluded_not_released: Annotated[
-        bool, Meta(description="People not assessed and rows excluded will not be released.")
-    ] = False
+    excluded_not_released: Annotated[bool, Meta(description="Who and what was left out will not be released.")] = False
     one_id_per_person: Annotated[bool, Meta(description="No two ids are of the same person.")] = False
     judge_population: Annotated[bool, Meta(description="The risk among the population declared is judged.")] = False
     made_by_mechanism: Annotated[bool, Meta(description="Reports were made by the mechanism of their parameters.")] = (

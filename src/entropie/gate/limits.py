@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropie.attack.matchers import MATCHERS
+from entropie.attack.profile.candidates import HABIT_PAIRS
 from entropie.document import Document
 from entropie.document.verdict import Declared
 from entropie.gate.groups import LEAST_PEOPLE, judged_rows, takes_for_reports
@@ -57,6 +58,8 @@ def _of_the_attackers(document: Document) -> Iterator[str]:
     left_out = [name for name in MATCHERS if name not in run]
     if left_out:
         yield f"{len(MATCHERS) - len(left_out)} of {len(MATCHERS)} ways to compare traces were tried (--matcher)."
+    if any(row.people * row.targets > HABIT_PAIRS for row in rows if row.attacker == "profile"):
+        yield "Habits were compared with people who have some alike, not with everybody: too many for that (--targets)."
 
 
 def _of_what_they_know(document: Document) -> Iterator[str]:

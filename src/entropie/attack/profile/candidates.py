@@ -29,7 +29,7 @@ from entropie.kernels.profile_search import (
 SUMMED_USERS = 5000
 """Up to so many people items and habits are summed up for every pair; beyond, each of them finds its own candidates."""
 
-HABIT_PAIRS = 2**32
+HABIT_PAIRS = 5 * 10**10
 """Of more pairs of targets and people not all are compared by habits, but those who have some of their own alike."""
 
 OWN_HABITS, ASKED_HABITS, ALIKE = 4, 6, 32
