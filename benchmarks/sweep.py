@@ -1,6 +1,7 @@
 """What a sweep takes on the shared check-ins: combinations tried, CPU seconds, seconds, and the answer.
 
-The usual mitigations, with more numbers of items than usual, so that there is a search to make.
+The usual mitigations, with more numbers of items than usual, so that there is a search to make; and with so many
+that the search ends where its budget does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from entropie.release.result import Sweep
 DATA = Path(__file__).parents[2] / "shared" / "data"
 CITIES = {"New York": "foursquare_nyc.parquet"}
 BUDGET = 40
-ITEMS = [entropie.Mitigation("top", count) for count in (2, 5, 10, 20, 50, 100, 200, 500, 1000)]
+ITEMS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
+MANY = (*range(2, 21), 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,11 @@ class Took:
     seconds: float
 
 
-def swept(path: Path, **options: object) -> tuple[Sweep, Took]:
+def swept(path: Path, items: tuple[int, ...] = ITEMS, **options: object) -> tuple[Sweep, Took]:
     """One sweep, timed."""
+    tops = [entropie.Mitigation("top", count) for count in items]
     processor, wall = time.process_time(), time.perf_counter()
-    found = entropie.sweep(path, ITEMS, budget=BUDGET, one_id_per_person=True, **options)  # type: ignore[arg-type]
+    found = entropie.sweep(path, tops, budget=BUDGET, one_id_per_person=True, **options)  # type: ignore[arg-type]
     return found, Took(time.process_time() - processor, time.perf_counter() - wall)
 
 
@@ -46,6 +49,7 @@ def main() -> None:
         path = DATA / name
         for scale in ("information", "items"):
             row(city, f"ema, {scale}", *swept(path, profile="ema", cost=scale))
+        row(city, f"ema, items, {len(MANY)} numbers", *swept(path, MANY, profile="ema", cost="items"))
 
 
 if __name__ == "__main__":

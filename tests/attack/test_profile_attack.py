@@ -79,19 +79,20 @@ def test_the_order_in_which_targets_are_looked_at_changes_nothing(nearby: int, m
     assert same(whole.joint, other.joint)
 
 
-def test_habits_find_nobody_alone_where_they_would_be_compared_with_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_habits_find_people_where_not_everybody_is_compared_in_any_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     split, _ = lifelike(6, 60)
     monkeypatch.setattr(candidates_module, "SUMMED_USERS", 10)
-    lesson = learn(split.train)
-    alone = name_targets(split.train, split.target, lesson)
     monkeypatch.setattr(candidates_module, "HABIT_PAIRS", 60 * 60 - 1)
-    sharing = name_targets(split.train, split.target, lesson)
-    there = sharing.people != NOBODY
-    assert there.sum() < (alone.people != NOBODY).sum()
+    lesson = learn(split.train)
+    found = name_targets(split.train, split.target, lesson, kept=12)
+    strangers = 0
     for number in range(60):
         asked = set(split.target.items[slice(*split.target.offsets[number : number + 2])].tolist())
-        for person in sharing.people[number][there[number]].tolist():
-            assert asked & set(split.train.items[slice(*split.train.offsets[person : person + 2])].tolist())
+        for person in found.people[number][found.people[number] != NOBODY].tolist():
+            strangers += not asked & set(split.train.items[slice(*split.train.offsets[person : person + 2])].tolist())
+    assert strangers > 0
+    monkeypatch.setattr(attack_module, "AT_ONCE", 13)
+    assert same(found, name_targets(split.train, split.target, lesson, kept=12, threads=2))
 
 
 def test_what_would_take_many_hours_is_refused_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:

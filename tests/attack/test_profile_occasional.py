@@ -99,3 +99,15 @@ def test_tables_are_of_the_habits_looked_at() -> None:
     assert whole == pytest.approx(np.ones(50))  # P_i sums to one
     assert asked[:, :60].sum(axis=1) == pytest.approx(np.full(50, np.sqrt(20)))
     assert Occasional.of(earlier, later, ()).known(earlier).shape == (50, 0)
+
+
+def test_what_one_never_does_does_not_depend_on_who_is_asked_together() -> None:
+    rng = np.random.default_rng(0)
+    rows = [[item for item in range(12) if item != left_out] for left_out in rng.integers(0, 12, 200)]
+    offsets = np.arange(201, dtype=np.int64) * 11
+    traces = Traces(offsets, np.concatenate(rows).astype(np.uint32), 12)
+    occasional = Occasional.of(traces, traces, ("absent",))
+    few = traces.take(np.arange(5))
+    assert occasional.asked(traces).any()
+    assert np.array_equal(occasional.asked(traces)[:5], occasional.asked(few))
+    assert np.array_equal(occasional.known(traces)[:5], occasional.known(few))

@@ -19,7 +19,7 @@ Bins = NDArray[np.int16]
 TOGETHER = 4
 """Habits of which every combination is looked up, at most."""
 
-_BITS = 10  # of the number of a bin in the key of a combination
+_BITS = 12  # of the number of a bin in the key of a combination
 
 
 @njit(nogil=True, cache=True)
@@ -74,20 +74,20 @@ def _put(told: Bins, values: Floats, column: int, value: float) -> None:
 
 
 @inner
-def _bucket(told: Bins, chosen: int, buckets: int) -> np.int64:
+def _bucket(told: Bins, chosen: int, buckets: int) -> int:
     """Where a combination of bins is kept; -1 of none, of too many, and where a bin is missing."""
     key, count = np.uint64(0), 0
     for place in range(told.shape[0]):
         if chosen >> place & 1:
             if told[place] < 0:
-                return np.int64(-1)
+                return -1
             key = key << np.uint64(_BITS) | np.uint64(told[place])
             count += 1
     if count == 0 or count > TOGETHER:
-        return np.int64(-1)
+        return -1
     key = (key + np.uint64(count)) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64((key ^ (key >> np.uint64(32))) & np.uint64(buckets - 1))
+    return int(np.int64((key ^ (key >> np.uint64(32))) & np.uint64(buckets - 1)))
 
 
 @njit(nogil=True, cache=True)
@@ -137,7 +137,7 @@ def alike_people(
                         total = np.int64(0)
                         for place in range(count):
                             total += asked[row, columns[place]] * known[person, columns[place]]
-                        _rank(best[row], scores[row], person, total)  # type: ignore[arg-type]
+                        _rank(best[row], scores[row], int(person), int(total))
     return best, scores
 
 

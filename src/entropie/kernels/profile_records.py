@@ -100,7 +100,7 @@ def item_hour(people: KnownPeople, targets: Targets, entry: int, place: int) -> 
 @inner
 def mark(item: int) -> int:
     """Where it is noted that an item may be meant: other items have the same place."""
-    return np.int64(item) & (MARKS - 1)
+    return int(item) & (MARKS - 1)
 
 
 @inner

@@ -78,18 +78,21 @@ class Occasional:
     habits: tuple[Habit, ...] = ()
     keys: NDArray[np.uint64] | None = None  # per item
     shares: Floats | None = None
+    usual: tuple[Ints, Ints] | None = None  # items that nearly everybody has, in the training and among all targets
 
     @classmethod
     def of(cls, train: Traces, target: Traces, habits: tuple[Habit, ...]) -> Occasional:
         """Of these people; nothing of whose a target is has a part in it."""
         if not habits:
             return cls()
-        keys = item_keys(train, target)
+        keys, usual = item_keys(train, target), (usual_items(train), usual_items(target))
         counts = [
-            np.concatenate([one.sum(axis=0) for one in _counted(some, habits, keys)]) for some in in_blocks(train)
+            np.concatenate([one.sum(axis=0) for one in _counted(some, habits, keys, usual[0])])
+            for some in in_blocks(train)
         ]
         ends = np.cumsum([OCCASIONAL[habit] for habit in habits])[:-1]
-        return cls(habits, keys, np.concatenate([_shares(part) for part in np.split(np.sum(counts, axis=0), ends)]))
+        shares = [_shares(part) for part in np.split(np.sum(counts, axis=0), ends)]
+        return cls(habits, keys, np.concatenate(shares), usual)
 
     @property
     def parts(self) -> list[Floats]:
@@ -103,17 +106,17 @@ class Occasional:
 
     def known(self, train: Traces) -> Floats:
         """ln P_i/p of every bin, one row per person."""
-        if self.shares is None:
+        if self.shares is None or self.usual is None:
             return np.zeros((train.users, 0))
         parts = [part for part in self.parts if part.size]
-        counted = _counted(train, self.habits, self.keys)
+        counted = _counted(train, self.habits, self.keys, self.usual[0])
         return np.concatenate([_surprise(*pair) for pair in zip(counted, parts, strict=True)], axis=1)
 
     def asked(self, target: Traces) -> Floats:
         """How often each bin occurs, over the root of how often the habit shows at all: all events weigh alike."""
-        if self.shares is None:
+        if self.shares is None or self.usual is None:
             return np.zeros((target.users, 0))
-        counted = _counted(target, self.habits, self.keys)
+        counted = _counted(target, self.habits, self.keys, self.usual[1])
         return np.concatenate(
             [one / np.sqrt(np.maximum(one.sum(axis=1, keepdims=True), 1.0)) for one in counted], axis=1
         )
@@ -137,7 +140,7 @@ def habits_of(earlier: Traces, later: Traces, dated: bool) -> tuple[Habit, ...]:
 
 def shows(earlier: Traces, later: Traces, habit: Habit, keys: NDArray[np.uint64]) -> bool:
     """Whether a habit tells people apart."""
-    (known,), (asked,) = (_counted(part, (habit,), keys) for part in (earlier, later))
+    (known,), (asked,) = (_counted(part, (habit,), keys, usual_items(part)) for part in (earlier, later))
     table = _surprise(known, _shares(known.sum(axis=0)))
     gains = np.stack([gains_of(table, asked, step) for step in range(1, OTHERS + 1)])
     return gains.shape[1] > 1 and (surely_above(gains.mean(axis=0), SURELY) or any(map(tells_some, gains)))
@@ -200,13 +203,18 @@ def bins_of_habit(traces: Traces, habit: Habit, keys: NDArray[np.uint64] | None 
     return np.asarray(times % 60 if habit == "second" else times // 60 % 60, np.int64)
 
 
-def _counted(traces: Traces, habits: tuple[Habit, ...], keys: NDArray[np.uint64] | None) -> list[Floats]:
-    """How often each bin of each habit occurs, one row per person."""
+def usual_items(traces: Traces) -> Ints:
+    """The items that nearly all of these people have."""
+    return np.flatnonzero(item_rows(traces).holders() >= NEARLY * traces.users)
+
+
+def _counted(traces: Traces, habits: tuple[Habit, ...], keys: NDArray[np.uint64] | None, usual: Ints) -> list[Floats]:
+    """How often each bin of each habit occurs, one row per person; `usual` are the items that nearly everybody has."""
     person = np.repeat(np.arange(traces.users), np.diff(traces.offsets))
     counted = []
     for habit in habits:
         if habit == "absent":
-            counted.append(_absent(traces, keys))
+            counted.append(_absent(traces, keys, usual))
             continue
         bins, size = bins_of_habit(traces, habit, keys), OCCASIONAL[habit]
         there = bins >= 0
@@ -270,11 +278,10 @@ def _cycles(traces: Traces) -> Ints:
     return bins
 
 
-def _absent(traces: Traces, keys: NDArray[np.uint64] | None) -> Floats:
-    """Which of the items that nearly all of these people have each of them has not, one row per person."""
+def _absent(traces: Traces, keys: NDArray[np.uint64] | None, usual: Ints) -> Floats:
+    """Which of the items that nearly everybody has each of these people has not, one row per person."""
     assert keys is not None
-    size, rows = OCCASIONAL["absent"], item_rows(traces)
-    usual = np.flatnonzero(rows.holders() >= NEARLY * traces.users)
+    size = OCCASIONAL["absent"]
     bins = (keys[usual] % np.uint64(size)).astype(np.int64)
     sums = np.tile(np.bincount(bins, minlength=size).astype(np.float64), (traces.users, 1))
     if usual.size:
