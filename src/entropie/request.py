@@ -209,7 +209,7 @@ class Limits:
     context: str | None = declare(None, "Declare how the data are released.", metavar="TEXT")
     attempt_probability: float | None = declare(None, "Declare how likely an attempt is.", "share", "P")
     not_released: bool = declare(
-        False, "Declare that who and what was left out stays private.", "flag", spelled="excluded-not-released"
+        False, "Declare that what was left out stays private.", "flag", spelled="excluded-not-released"
     )
     one_id_per_person: bool = declare(False, "Declare that no person has several ids.", "flag")
     made_by_mechanism: bool = declare(False, "Declare that reports are of their mechanism.", "flag")
