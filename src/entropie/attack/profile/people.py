@@ -6,6 +6,7 @@ do the work of a search over settings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,10 @@ def known_people(train: Traces, everybody: Everybody) -> KnownPeople:
     parts = [most_telling(_known_people(some, everybody)) for some in in_blocks(train)]
     if len(parts) == 1:
         return parts[0]
-    return KnownPeople(*(_joined(name, [getattr(part, name) for part in parts]) for name in KnownPeople._fields))
+    columns = list(zip(*parts, strict=True))
+    del parts
+    columns.reverse()
+    return KnownPeople(*(_joined(name, columns.pop()) for name in KnownPeople._fields))  # each goes when it is joined
 
 
 def most_telling(people: KnownPeople) -> KnownPeople:
@@ -93,7 +97,7 @@ def most_telling(people: KnownPeople) -> KnownPeople:
     )
 
 
-def _joined(name: str, columns: list[NDArray[Any]]) -> NDArray[Any]:
+def _joined(name: str, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """A column of all blocks; one of offsets goes on where the block before ended."""
     if name not in ("offsets", "slot_starts", "category_offsets", "category_slot_starts"):
         return np.concatenate(columns)
