@@ -106,13 +106,17 @@ def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:
     """What the decision rests on beside the number: first whatever narrows the assessment. `more` is how to get more
     people where they are needed.
     """
+    from entropie.gate.people import DECLARED
+
     lines = []
     if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
         lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
     if verdict["decision"] == "PASS (limited)":
         unless = "Exit code 3: a pipeline goes on only with --accept-limited."
         lines.append("Accepted by --accept-limited." if verdict["limits_accepted"] else unless)
-    lines += verdict["unsettled"]
+    lines += [why for why in verdict["unsettled"] if why[1:].rstrip(".") not in verdict["headline"]]
+    if verdict["decision"] != "FAIL":
+        lines += [said for said in verdict["rests_on"] if said.startswith(DECLARED) and said not in verdict["limits"]]
     if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
         lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
     if verdict["people_needed"] is not None:
