@@ -168,6 +168,8 @@ def test_reports_of_a_mechanism_are_warned_of(words):
     assert "reports with noise" not in words(document)
     document["input"]["obfuscated"] = True
     assert "The risk is understated: these are reports with noise." in words(document, '<div class="warning"', "</div>")
+    document["attackers"][0]["attacker"] = "reports"  # who knows the mechanism was run
+    assert "reports with noise" not in words(document)
 
 
 # People
@@ -336,8 +338,14 @@ def test_without_protection_the_way_to_get_it_is_named(words):
 
 def test_what_is_not_covered(words):
     text = section(words, documents.plain(), "not-covered")
-    for part in ("Attackers with other data", "inferred about a person", "The people excluded", "better than ours"):
+    for part in ("Attackers with other data", "inferred about a person", "better than ours"):
         assert part in text
+    assert "excluded" not in text  # all people were assessed, some by known events alone
+    document = documents.plain()
+    document["input"] |= {"users": 72, "dropped": {"unreadable time": 3}}
+    text = section(words, document, "not-covered")
+    assert "The people excluded." in text
+    assert "The rows excluded (see the annex)." in text
     rows = re.findall(
         r'<th scope="row">(.*?)</th><td data-label="Covered"><span class="tag [\w-]+">(.*?)</span>',
         render(documents.plain()),

@@ -151,14 +151,14 @@ def _attacker_table(result: Assessment) -> str:
     if controls:
         rows.append(["control", "identities shuffled", percent(max(controls))])
     table = output.table(["attacker", "knows", "re-identified"], rows, left=2)
-    return table if result.verdict is None else f"{table}\n{output.paragraph(_judged(result.attackers, shown))}"
+    return table if result.verdict is None else f"{table}\n{output.paragraph(_judged(result, shown))}"
 
 
-def _judged(rows: Sequence[AttackerRow], shown: Sequence[AttackerRow]) -> str:
-    """How the table goes with the verdict: whose number does not count, and why intervals differ."""
-    judged = {row.attacker for row in rows if row.in_scope}
-    others = [_name(row) for row in shown if row.attacker not in judged]
-    not_judged = f" Not judged: {listed(dict.fromkeys(others))}." if others else ""
+def _judged(result: Assessment, shown: Sequence[AttackerRow]) -> str:
+    """How the table goes with the verdict: why intervals differ, and whose number does not count."""
+    judged = {row.attacker for row in result.attackers if row.in_scope}
+    others = dict.fromkeys(_name(row).removeprefix("... ") for row in shown if row.attacker not in judged)
+    not_judged = f" Not judged: {listed(others)}." if others else ""
     return f"Each interval is of one attacker; the verdict's allows for choosing the worst.{not_judged}"
 
 
@@ -252,7 +252,8 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
     elif verdict["decision"] == "INCONCLUSIVE" and verdict["judged_risk"]["high"] <= verdict["limit"]:
         lines.append("Next:   settle what is open (above); what was found is within the limit")
     elif not verdict["decision"].startswith("PASS"):
-        lines.append(f"Next:   lower it ({lower})")
+        first = "settle what is open (above), " if verdict["unsettled"] and verdict["decision"] != "FAIL" else ""
+        lines.append(f"Next:   {first}lower it ({lower})")
     lines += files_text(files)
     return "\n".join(lines)
 
