@@ -155,6 +155,7 @@ def test_a_file_that_was_not_written_is_told(entropie, visits, tmp_path):
     ran = entropie("sweep", "visits.csv", *COLUMNS, *limit, "--apply", "safer.csv")
     assert ran.code == 1
     assert "safer.csv was not written: no combination was found that meets the limit." in ran.out
+    assert "Next:        broader steps of your own" in ran.out
     assert not (tmp_path / "safer.csv").exists()
 
 

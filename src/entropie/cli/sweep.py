@@ -168,10 +168,23 @@ def sweep(
         told = [f"{output.name(apply_to)} was not written: no combination was found that meets the limit."]
     view.show(
         result.to_json,
-        lambda: "\n".join([sweep_text(result, output.name(called), verbose=view.verbose), *files, *told]),
+        lambda: "\n".join(
+            [sweep_text(result, output.name(called), verbose=view.verbose), *_next(result), *files, *told]
+        ),
     )
     attempts.raise_failed()
     return result.exit_code
+
+
+def _next(result: Swept) -> list[str]:
+    """What to do where nothing was chosen."""
+    if result.chosen is not None:
+        return []
+    if result.left:
+        return ["Next:        try more combinations (--budget N)"]
+    if result.outcome == "open":
+        return ["Next:        assess more people, so that intervals are narrower"]
+    return ["Next:        broader steps of your own (--help), or noise (entropie assess --protect 0.9)"]
 
 
 def _files(result: Swept, out: Path) -> str:
