@@ -138,6 +138,12 @@ def test_what_is_open_comes_before_more_people(words):
     assert "Settle first what is open (see above)." in advice(words, document)
 
 
+def test_a_limited_pass_that_holds_for_the_most_exposed_too(words):
+    document = judged(**EMA, attempt_probability=0.05)
+    document["verdict"]["on_most_exposed"] = "PASS"
+    assert "--fail-on worst" not in advice(words, document)
+
+
 def test_another_measure_than_the_limits(words):
     document = judged(profile="custodian-033", fail_on="average", average=0.1)
     assert "--fail-on worst" in advice(words, document)
