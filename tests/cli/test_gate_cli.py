@@ -111,6 +111,7 @@ def test_data_that_cannot_tell(entropie, loyal):
     assert "\nSource of the limit: declared by the user.\n" in ran.out
     needed = document()["verdict"]["people_needed"]
     assert needed > 60
+    assert "Next:   attack more people (above), or lower it (" in ran.out
     assert f"about {needed:,} people are needed to decide" in " ".join(ran.out.split())
 
 

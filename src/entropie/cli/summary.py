@@ -252,7 +252,9 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
     elif verdict["decision"] == "INCONCLUSIVE" and verdict["judged_risk"]["high"] <= verdict["limit"]:
         lines.append("Next:   settle what is open (above); what was found is within the limit")
     elif not verdict["decision"].startswith("PASS"):
-        first = "settle what is open (above), " if verdict["unsettled"] and verdict["decision"] != "FAIL" else ""
+        first = "" if verdict["people_needed"] is None else "attack more people (above), or "
+        if verdict["unsettled"] and verdict["decision"] != "FAIL":
+            first = "settle what is open (above), "
         lines.append(f"Next:   {first}lower it ({lower})")
     lines += files_text(files)
     return "\n".join(lines)

@@ -117,8 +117,9 @@ def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:
     lines += [why for why in verdict["unsettled"] if why[1:].rstrip(".") not in verdict["headline"]]
     if verdict["decision"] != "FAIL":
         lines += [said for said in verdict["rests_on"] if said.startswith(DECLARED) and said not in verdict["limits"]]
-    if verdict["on_most_exposed"] not in (None, "PASS", verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
-        lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
+    exposed = verdict["on_most_exposed"]
+    if exposed not in (None, "PASS", verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
+        lines.append(f"On average only; for the most exposed people: {exposed}.")
     if verdict["people_needed"] is not None:
         needed = plural(verdict["people_needed"], "person", "people")
         lines.append(f"About {needed} would be needed to tell{more}.")
