@@ -150,7 +150,9 @@ class Findings:
     def _lines(self) -> Iterator[str]:
         """What a result says of itself in a line or two."""
         share, exposed = self.reidentified, self.most_exposed
-        sizes = f"{count(self.users)} people, {count(self.items)} items, {count(self.events)} events"
+        few = self.assessed > self.users  # attacked by known events alone, and among those in the data
+        items, events = (self.input["items"], self.input["events"]) if few else (self.items, self.events)
+        sizes = f"{count(self.assessed)} people, {count(items)} items, {count(events)} events"
         yield f"{type(self).__name__} of {sizes}"
         yield f"  re-identified: {percent(share.value)} (95 % CI {interval(share)}); chance {percent(1 / self.users)}"
         if exposed.share < 1.0:

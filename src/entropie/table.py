@@ -50,6 +50,10 @@ class TableAssessment(AttributeRisk, frozen=True, tag_field="schema", tag=Attrib
         """0 the limit is met, waived or not named; 1 it is not met; 3 the data cannot tell."""
         return exit_code(self.document["verdict"])
 
+    def __repr__(self) -> str:
+        judged = [] if self.verdict is None else [self.verdict.headline]
+        return "\n".join([*judged, AttributeRisk.__repr__(self)])
+
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write attributes.json and report.html into a folder, made where it does not exist; returns the files."""
         with claimed(folder) as place:

@@ -53,6 +53,13 @@ def test_output_is_what_the_document_shows(entropie, people):
     assert len(ran.out.splitlines()) <= 25
 
 
+def test_a_sensitive_column_is_on_the_first_screen(entropie, people):
+    ran = entropie("attributes", people, "--columns", "age,sex", "--sensitive", "region")
+    assert ran.code == 0
+    assert "region: guessed right for " in ran.out
+    assert len(ran.out.splitlines()) <= 25
+
+
 def test_all_numbers_and_no_text(entropie, people, matches_golden):
     ran = entropie("attributes", people, *ASK, "--verbose")
     assert (ran.code, ran.err) == (0, "")

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
+import entropie.cli.sweep as shown_by
 from entropie.cli.summary import windows_text
 from entropie.cli.sweep import sweep as sweep_command
 from entropie.data.events import read_events
@@ -147,6 +148,25 @@ def test_nobody_and_no_item_is_named(entropie, visits):
     text = ran.out + ran.err + "".join(path.read_text() for path in Path("out").iterdir())
     for name in ("person-0", "place 1", "kind 1"):
         assert name not in text
+
+
+def test_a_file_that_was_not_written_is_told(entropie, visits, tmp_path):
+    limit = ("--limit", "0.1%", "--limit-name", "none", "--fail-on", "average", "--only", "--time-unit", "day")
+    ran = entropie("sweep", "visits.csv", *COLUMNS, *limit, "--apply", "safer.csv")
+    assert ran.code == 1
+    assert "safer.csv was not written: no combination was found that meets the limit." in ran.out
+    assert "Next:        broader steps of your own" in ran.out
+    assert not (tmp_path / "safer.csv").exists()
+
+
+def test_the_combination_chosen_is_always_in_the_table(entropie, visits, monkeypatch):
+    """However many cheaper ones there are that leave a higher risk."""
+    monkeypatch.setattr(shown_by, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(shown_by, "_SCREEN", 0)
+    ran = entropie("sweep", "visits.csv", *FEW, "--out", "out")
+    found = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))
+    assert found["frontier"][0] < found["chosen"]
+    assert sum(line.endswith(" PASS") for line in ran.out.splitlines()) == 1
 
 
 def test_the_safer_file_is_written_at_once_or_from_the_plan(entropie, visits, tmp_path):

@@ -67,7 +67,9 @@ def test_exit_codes_and_documents(entropie, tmp_path, sizes, asked, decision, co
     assert (case.find("failure") is None) == (code == 0)
     assert Path("m.md").read_text().startswith(f"### {decision}")
     assert f'decision="{decision}"}} 1.0' in Path("m.prom").read_text()
-    assert ("Next:   lower it (entropie generalise" in ran.out) == (decision in ("FAIL", "INCONCLUSIVE"))
+    above = document["verdict"]["goal"] is not None
+    assert ("Next:   lower it (entropie generalise" in ran.out) == above
+    assert ("Next:   settle what is open" in ran.out) == (decision == "INCONCLUSIVE" and not above)
 
 
 def test_without_a_limit_nothing_is_judged_and_no_folder_nothing_is_written(entropie, safe):

@@ -86,7 +86,7 @@ def test_a_limited_pass(entropie, aimless):
     assert said.startswith("PASS (limited) custodian-033 limit 33 %: ")
     first, *others = document()["verdict"]["limits"]
     assert first.startswith("The average was judged, and the limit is for the risk of any one person.")
-    assert [limit[:30] for limit in others] == ["1 of 6 ways to compare traces ", "The attacker was limited to th"]
+    assert [limit[:30] for limit in others] == ["Only 1 of 6 ways to compare tr", "The attacker was limited to th"]
     assert f"Rests on less than everything. {' '.join([first, *others])}" in said
     assert said.index("Rests on less than everything.") < said.index("attacker knows re-identified")
     assert "Exit code 3: a pipeline goes on only with --accept-limited." in said
@@ -111,7 +111,23 @@ def test_data_that_cannot_tell(entropie, loyal):
     assert "\nSource of the limit: declared by the user.\n" in ran.out
     needed = document()["verdict"]["people_needed"]
     assert needed > 60
+    assert "Next:   attack more people (above), or lower it (" in ran.out
     assert f"about {needed:,} people are needed to decide" in " ".join(ran.out.split())
+
+
+def test_rows_that_were_excluded_are_no_reason_to_lower_the_risk(entropie, aimless):
+    """What is open is to be settled; a declaration that settles it stands on the first screen."""
+    with Path("events.csv").open("a", encoding="utf-8") as file:
+        file.writelines([",place 1\n"] * 25)
+    asked = ("--profile", "custodian-033", "--max-dirty-share", "0.5")
+    ran = entropie("assess", "events.csv", "--no-control", "--no-report", "--out", "out", *asked)
+    assert ran.code == 3
+    assert "25 rows were excluded" in ran.out
+    assert "Next:   settle what is open (above)" in ran.out
+    assert "lower it" not in ran.out
+    declared = entropie("assess", "events.csv", "--no-control", "--no-report", *asked, "--excluded-not-released")
+    assert declared.code == 0
+    assert "Declared, not checked: people who were not assessed and rows" in declared.out
 
 
 def test_without_a_limit_there_is_no_verdict(entropie, loyal):

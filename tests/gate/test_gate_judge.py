@@ -75,7 +75,7 @@ def test_a_worst_group_of_everybody_is_told():
     found = judge(assessment(average=0.5, worst=0.4), **EMA)
     assert (found.whom, found.people) == ("people", 1000)
     assert (
-        "of the 1,000 people attacked are re-identified (the worst of 8 groups looked at). No group stands out as more exposed."
+        "of the 1,000 people attacked are re-identified (8 groups looked at). No group stands out as more exposed."
         in statements(found)
     )
     assert "clearest" not in statements(found)

@@ -57,7 +57,7 @@ NARROWED = [
     (of_points(points=2), {}, "The attacker knew 2 events of the release, not 4."),
     (
         with_matchers("visit", "markov", "bayes", "tfidf"), {},
-        "4 of 6 ways to compare traces were tried (--matcher).",
+        "Only 4 of 6 ways to compare traces were tried (--matcher).",
     ),
     (
         assessment(**CALM, split={"train_events": 1}), {},
@@ -226,6 +226,7 @@ def test_too_few_people():
     assert (found.decision, exit_code(found.to_json())) == ("INCONCLUSIVE", 3)
     assert found.unsettled[0] == "Only 12 people were attacked, and fewer than 20 decide nothing."
     assert found.people_needed == 20
+    assert found.limits == []  # all of them were judged, each of too few people: said once
 
 
 def test_nothing_in_scope():

@@ -95,7 +95,10 @@ def test_what_narrows_it_makes_a_pass_limited() -> None:
     assert (accepted.verdict.decision, accepted.exit_code) == ("PASS (limited)", 0)
     unchecked = judged(whole.drop_columns(["id", "ill"]), id_column=None)
     assert unchecked.verdict.limits == [
-        "That nobody has several rows was not checked (--id names the column of the person)."
+        (
+            "That nobody has several rows was not checked (--id names the column of the person, "
+            "--one-id-per-person declares it)."
+        )
     ]
     declared = judged(whole.drop_columns(["id", "ill"]), id_column=None, one_id_per_person=True)
     assert declared.verdict.decision == "PASS"

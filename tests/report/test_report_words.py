@@ -138,6 +138,12 @@ def test_what_is_open_comes_before_more_people(words):
     assert "Settle first what is open (see above)." in advice(words, document)
 
 
+def test_a_limited_pass_that_holds_for_the_most_exposed_too(words):
+    document = judged(**EMA, attempt_probability=0.05)
+    document["verdict"]["on_most_exposed"] = "PASS"
+    assert "--fail-on worst" not in advice(words, document)
+
+
 def test_another_measure_than_the_limits(words):
     document = judged(profile="custodian-033", fail_on="average", average=0.1)
     assert "--fail-on worst" in advice(words, document)
@@ -168,6 +174,8 @@ def test_reports_of_a_mechanism_are_warned_of(words):
     assert "reports with noise" not in words(document)
     document["input"]["obfuscated"] = True
     assert "The risk is understated: these are reports with noise." in words(document, '<div class="warning"', "</div>")
+    document["attackers"][0]["attacker"] = "reports"  # who knows the mechanism was run
+    assert "reports with noise" not in words(document)
 
 
 # People
@@ -336,8 +344,14 @@ def test_without_protection_the_way_to_get_it_is_named(words):
 
 def test_what_is_not_covered(words):
     text = section(words, documents.plain(), "not-covered")
-    for part in ("Attackers with other data", "inferred about a person", "The people excluded", "better than ours"):
+    for part in ("Attackers with other data", "inferred about a person", "better than ours"):
         assert part in text
+    assert "excluded" not in text  # all people were assessed, some by known events alone
+    document = documents.plain()
+    document["input"] |= {"users": 72, "dropped": {"unreadable time": 3}}
+    text = section(words, document, "not-covered")
+    assert "The people excluded." in text
+    assert "The rows excluded (see the annex)." in text
     rows = re.findall(
         r'<th scope="row">(.*?)</th><td data-label="Covered"><span class="tag [\w-]+">(.*?)</span>',
         render(documents.plain()),

@@ -12,6 +12,7 @@ from entropie.words import bits, count, digits, interval, listed, percent, plura
 
 if TYPE_CHECKING:
     from entropie.document.measured import ShareInterval
+    from entropie.document.table import SensitiveColumn
     from entropie.mitigate.attribute_risk import AttributeRisk, ColumnRisk, GroupRisk, Remedy
     from entropie.table import TableAssessment
 
@@ -19,6 +20,7 @@ _LINES = 25
 _BRIEFER = ((6, 3), (4, 3), (3, 2), (2, 1), (0, 2), (0, 1), (0, 0))
 """How many columns and remedies are shown, until all fits a screen."""
 _SHOWN_NOTES = 2
+_SHOWN_SENSITIVE = 2
 _NOT_COVERED = (
     "Not covered: attackers who know other columns or only know these roughly; what else the table then reveals about "
     "a person."
@@ -60,6 +62,8 @@ def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int]
         parts += measure_parts(result)
     elif columns:
         parts.append("\n".join(_main_columns(result, columns)))
+    if shown is not None and result.sensitive:
+        parts.append("\n".join(map(output.paragraph, map(_learned, result.sensitive[:_SHOWN_SENSITIVE]))))
     if helping[:remedies]:
         parts.append("\n".join(_remedy_table(result, helping[:remedies])))
     foot = f"{_reading(result)} {_NOT_COVERED}" if shown is None else f"{_NOT_COVERED} More: --verbose"
@@ -91,6 +95,8 @@ def _next(result: TableAssessment, files: Sequence[Path]) -> list[str]:
         lines = [f"Next:   judge it (--profile ema), lower it ({lower})"]
     elif verdict.decision.startswith("PASS"):
         lines = []
+    elif verdict.decision == "INCONCLUSIVE" and verdict.goal is None:
+        lines = ["Next:   settle what is open (above); what was counted is within the limit"]
     else:
         lines = [f"Next:   lower it ({lower}{'' if verdict.goal is None else f' {verdict.goal}'})"]
     lines += files_text(files)
@@ -269,6 +275,15 @@ def _diversity(result: AttributeRisk) -> list[str]:
     ]
     head = "Sensitive columns: values in the class with fewest (l), entropy l, c that must be exceeded, t, given away:"
     return [output.paragraph(head), output.table(["column", "l", "entropy l", "(c, l)", "t", "given away"], rows)]
+
+
+def _learned(one: SensitiveColumn) -> str:
+    """What the columns tell of a sensitive one, in a sentence."""
+    found = one.inference
+    return (
+        f"{one.column}: guessed right for {_share(found.in_table)} of people, without the columns for "
+        f"{percent(found.baseline.value)}; the group with fewest values of it has {count(one.distinct_l)}."
+    )
 
 
 def _inference(result: AttributeRisk) -> list[str]:

@@ -108,6 +108,8 @@ def generalise(table: Path, out: Path | None, apply_to: Path | None, view: outpu
         shown += [f"Plan:        {output.name(out / FILES[1])} (entropie apply)"] if result.plan else []
     if made is not None and apply_to is not None:
         shown += ["", applied_text(made, apply_to, None)]
+    elif apply_to is not None and result.plan is None:
+        shown.append(f"{output.name(apply_to)} was not written: nothing meets the limit.")
     view.show(result.to_json, lambda: "\n".join(shown))
     attempts.raise_failed()
     return result.exit_code
@@ -131,7 +133,9 @@ def generalised_text(result: Generalisation) -> str:
     rows = [[level.column, level.told] for level in result.columns]
     states = [_state("as it is", result.as_it_is), *([_state("after", result.after)] if result.after else [])]
     headers = ["table", "people", "groups", "smallest group", "average risk", "highest risk"]
-    found = f"Best of {count(result.nodes)} combinations of levels ({count(result.counted)} counted)."
+    levels = f"{count(result.nodes)} combinations of levels"
+    found = f"Best of {levels}" if result.outcome == "met" else f"None of {levels} does"
+    found = f"{found} ({count(result.counted)} counted)."
     foot = (
         f"{found} Cost: {_COSTS[result.scale]}. Not covered: what the other columns reveal about a group, attackers "
         "who know other columns."

@@ -12,7 +12,7 @@ import msgspec
 from entropie.cli import output
 from entropie.cli.verdicts import conditions, files_text
 from entropie.document.assessment import NAMES, SplitFacts, leading
-from entropie.words import bits, count, interval, percent, plural
+from entropie.words import bits, count, interval, listed, percent, plural
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment
@@ -150,7 +150,16 @@ def _attacker_table(result: Assessment) -> str:
     controls = [row.control.value for row in shown if row.control is not None]
     if controls:
         rows.append(["control", "identities shuffled", percent(max(controls))])
-    return output.table(["attacker", "knows", "re-identified"], rows, left=2)
+    table = output.table(["attacker", "knows", "re-identified"], rows, left=2)
+    return table if result.verdict is None else f"{table}\n{output.paragraph(_judged(result, shown))}"
+
+
+def _judged(result: Assessment, shown: Sequence[AttackerRow]) -> str:
+    """How the table goes with the verdict: why intervals differ, and whose number does not count."""
+    judged = {row.attacker for row in result.attackers if row.in_scope}
+    others = dict.fromkeys(_name(row).removeprefix("... ") for row in shown if row.attacker not in judged)
+    not_judged = f" Not judged: {listed(others)}." if others else ""
+    return f"Each interval is of one attacker; the verdict's allows for choosing the worst.{not_judged}"
 
 
 def _shown(rows: Sequence[AttackerRow]) -> list[int]:
@@ -237,11 +246,16 @@ def _known_notes(result: Assessment) -> list[str]:
 def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
     """What to do now, and where to read more."""
     lower = "entropie sweep" if result.document.get("protection") else "--protect 0.9, entropie sweep"
-    lines = []
-    if result.verdict is None:
+    lines, verdict = [], result.verdict
+    if verdict is None:
         lines.append(f"Next:   judge it (--profile ema), lower it ({lower})")
-    elif not result.verdict["decision"].startswith("PASS"):
-        lines.append(f"Next:   lower it ({lower})")
+    elif verdict["decision"] == "INCONCLUSIVE" and verdict["judged_risk"]["high"] <= verdict["limit"]:
+        lines.append("Next:   settle what is open (above); what was found is within the limit")
+    elif not verdict["decision"].startswith("PASS"):
+        first = "" if verdict["people_needed"] is None else "attack more people (above), or "
+        if verdict["unsettled"] and verdict["decision"] != "FAIL":
+            first = "settle what is open (above), "
+        lines.append(f"Next:   {first}lower it ({lower})")
     lines += files_text(files)
     return "\n".join(lines)
 

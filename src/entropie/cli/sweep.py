@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from entropie.release.result import SweepRow
 
 _NO_INPUTS = ("grid", "category")  # here they are mitigations
+_LEAST_ROWS = 4
 _SCREEN = 14  # lines of 25 that the sentences and the frame of the table leave
 _JUDGED = ("profile", "limit", "limit_name", "fail_on", "attempt_probability", "not_released", "one_id_per_person",
            "accept_limited")  # fmt: skip
@@ -163,12 +164,27 @@ def sweep(
     called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
     files = [] if out is None else [_files(result, out)]
     told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
+    if apply_to is not None and result.plan is None:
+        told = [f"{output.name(apply_to)} was not written: no combination was found that meets the limit."]
     view.show(
         result.to_json,
-        lambda: "\n".join([sweep_text(result, output.name(called), verbose=view.verbose), *files, *told]),
+        lambda: "\n".join(
+            [sweep_text(result, output.name(called), verbose=view.verbose), *_next(result), *files, *told]
+        ),
     )
     attempts.raise_failed()
     return result.exit_code
+
+
+def _next(result: Swept) -> list[str]:
+    """What to do where nothing was chosen."""
+    if result.chosen is not None:
+        return []
+    if result.left:
+        return ["Next:        try more combinations (--budget N)"]
+    if result.outcome == "open":
+        return ["Next:        assess more people, so that intervals are narrower"]
+    return ["Next:        broader steps of your own (--help), or noise (entropie assess --protect 0.9)"]
 
 
 def _files(result: Swept, out: Path) -> str:
@@ -190,19 +206,26 @@ def sweep_text(result: Swept, name: str, *, verbose: bool = False) -> str:
         *_read(result, name),
         "",
     ]
-    places = range(len(result.rows)) if verbose else result.frontier[: max(4, _SCREEN - len(head))]
+    places = tuple(range(len(result.rows))) if verbose else _shown(result, max(_LEAST_ROWS, _SCREEN - len(head)))
     rows = [_row(row) for row in (result.as_it_is, *(result.rows[place] for place in places)) if row.events]
     more = len(result.rows) - len(places)
     what = "All tried" if verbose else "Lower risk at a higher cost"
+    alone = "; from: that attacker decided alone, no other was run" if any(row[2][:4] == "from" for row in rows) else ""
     foot = [
         f"Cost: share lost {LOST[result.scale]}." if result.scale == "information" else f"Cost: {LOST[result.scale]}.",
-        "Risk: of the people judged, by the attacker named; from: that attacker decided alone, no other was run.",
+        f"Risk: of the people judged, by the attacker named{alone}.",
         f"{plural(more, 'other combination')} tried: --verbose." if more else "",
         "Not covered: attackers with other data. Coarser data come without a guarantee.",
     ]
     notes = [output.paragraph(f"{row.name}: {row.note}") for row in result.rows if row.note] if verbose else []
     table = output.table(["combination", "cost", "risk", "95 % CI", "attacker", "verdict"], rows)
     return "\n".join([*head, f"{what}:", table, "", *notes, output.paragraph(" ".join(filter(None, foot)))])
+
+
+def _shown(result: Swept, most: int) -> tuple[int, ...]:
+    """So many of the rows that no other beats, and always the one chosen."""
+    found = tuple(result.frontier[:most])
+    return found if result.chosen is None or result.chosen in found else (*found[:-1], result.chosen)
 
 
 def _read(result: Swept, name: str) -> list[str]:

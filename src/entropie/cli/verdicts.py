@@ -106,15 +106,20 @@ def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:
     """What the decision rests on beside the number: first whatever narrows the assessment. `more` is how to get more
     people where they are needed.
     """
+    from entropie.gate.people import DECLARED
+
     lines = []
     if verdict["limits"] and verdict["decision"] != "FAIL":  # no attacker who was left out makes a FAIL better
         lines.append(f"Rests on less than everything. {' '.join(verdict['limits'])}")
     if verdict["decision"] == "PASS (limited)":
         unless = "Exit code 3: a pipeline goes on only with --accept-limited."
         lines.append("Accepted by --accept-limited." if verdict["limits_accepted"] else unless)
-    lines += verdict["unsettled"]
-    if verdict["on_most_exposed"] not in (None, verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
-        lines.append(f"On average only; for the most exposed people: {verdict['on_most_exposed']}.")
+    lines += [why for why in verdict["unsettled"] if why[1:].rstrip(".") not in verdict["headline"]]
+    if verdict["decision"] != "FAIL":
+        lines += [said for said in verdict["rests_on"] if said.startswith(DECLARED) and said not in verdict["limits"]]
+    exposed = verdict["on_most_exposed"]
+    if exposed not in (None, "PASS", verdict["decision"]) and verdict["profile"]["speaks_of"] == "average":
+        lines.append(f"On average only; for the most exposed people: {exposed}.")
     if verdict["people_needed"] is not None:
         needed = plural(verdict["people_needed"], "person", "people")
         lines.append(f"About {needed} would be needed to tell{more}.")

@@ -169,7 +169,8 @@ class Case:
         attacked = f"the {plural(self.group.people, 'person', 'people')} attacked"
         whom = attacked if self.group.everybody and self.group.population is None else self.whom
         knows = self.group.attacker.knows
-        found = f"an attacker who knows {knows}{',' if ',' in knows else ''} re-identifies {risk} of {whom}"
+        comma = "," if "," in knows and not self.group.exact else ""  # a list of columns needs none
+        found = f"an attacker who knows {knows}{comma} re-identifies {risk} of {whom}"
         given = "" if self.declared.attempt_probability is None else ", with the attempt probability declared"
         given += "" if self.group.population is None else ", projected"
         doubt = f", but {_brief(self.unsettled[0])}" if self.unsettled and self.decision == "INCONCLUSIVE" else ""
@@ -267,12 +268,14 @@ class Case:
                 f"{self._percent(risk.value)} (95 % CI {interval(risk, beside=self.profile.limit)})."
             )
         shown = f"{self._percent(risk.value)} (95 % CI {interval(risk, beside=self.profile.limit)})"
-        looked = f"the worst of {plural(len(self.groups), 'group')} looked at" if len(self.groups) > 1 else ""
+        alike = group.everybody and self.measure == "worst"
+        looked = f"{'' if alike else 'the worst of '}{plural(len(self.groups), 'group')} looked at"
+        found = f" ({looked})" if len(self.groups) > 1 else ""
         who = f"the {plural(group.people, 'person', 'people')} attacked"
         if not group.everybody:
             who = f"the {plural(group.people, 'person', 'people')} whose match is clearest"
-        alike = " No group stands out as more exposed." if group.everybody and self.measure == "worst" else ""
-        return f"Measured: {shown} of {who} are re-identified{f' ({looked})' if looked else ''}.{alike}"
+        none = " No group stands out as more exposed." if alike else ""
+        return f"Measured: {shown} of {who} are re-identified{found}.{none}"
 
     def _mismatch_statement(self) -> str | None:
         """Say where what was judged is not what the limit is for."""

@@ -44,8 +44,9 @@ def _of_the_parameters(document: Document, declared: Declared) -> Iterator[str]:
 
 
 def _of_the_attackers(document: Document) -> Iterator[str]:
-    rows = [row for row in judged_rows(document) if row.targets >= LEAST_PEOPLE]
-    judged = {row.attacker for row in rows}
+    all_rows = judged_rows(document)
+    rows = [row for row in all_rows if row.targets >= LEAST_PEOPLE]
+    judged = {row.attacker for row in rows or all_rows}  # that all of them had too few people is said elsewhere
     if takes_for_reports(document):
         judged.add("points")
     missing = [who for name, who in SCOPE.items() if name not in judged]
@@ -57,7 +58,9 @@ def _of_the_attackers(document: Document) -> Iterator[str]:
     run = {attack.matcher for attack in document.attacks}
     left_out = [name for name in MATCHERS if name not in run]
     if left_out:
-        yield f"{len(MATCHERS) - len(left_out)} of {len(MATCHERS)} ways to compare traces were tried (--matcher)."
+        tried = len(MATCHERS) - len(left_out)
+        were = "was" if tried == 1 else "were"
+        yield f"Only {tried} of {len(MATCHERS)} ways to compare traces {were} tried (--matcher)."
     if any(row.people * row.targets > HABIT_PAIRS for row in rows if row.attacker == "profile"):
         yield "Habits were compared with people who have some alike, not with everybody: too many for that (--targets)."
 

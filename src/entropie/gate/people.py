@@ -39,10 +39,13 @@ def unsettled_by(document: Document, limit: float, declared: Declared) -> list[s
     ]
 
 
+DECLARED = "Declared, not checked: "
+
+
 def declared_statements(declared: Declared) -> list[str]:
     """What was declared and keeps doubts away."""
-    people = "Declared, not checked: people who were not assessed and rows that were excluded will not be released."
-    ids = "Declared, not checked: every id is another person."
+    people = f"{DECLARED}people who were not assessed and rows that were excluded will not be released."
+    ids = f"{DECLARED}every id is another person."
     return [*([people] if declared.excluded_not_released else []), *([ids] if declared.one_id_per_person else [])]
 
 

@@ -46,7 +46,10 @@ def _narrowed(document: AttributeRisk, declared: Declared) -> Iterator[str]:
         columns = plural(len(left), "column")
         yield f"Not judged: {columns} that an attacker is taken not to know ({_some(left)}); --columns names more."
     if found.id_column is None and not declared.one_id_per_person:
-        yield "That nobody has several rows was not checked (--id names the column of the person)."
+        yield (
+            "That nobody has several rows was not checked (--id names the column of the person, "
+            "--one-id-per-person declares it)."
+        )
     dropped = sum(found.dropped.values())
     if dropped:
         rows = "row was" if dropped == 1 else "rows were"

@@ -68,9 +68,9 @@ def risk_of(
 ) -> RecordRisk:
     """One of them with its sentence."""
     about = f" ({interval(ends)})" if ends is not None else ""
-    said = f"{attacker.capitalize()}, {_KNOWS[attacker]}: names {percent(average)}{about} of people on average"
+    said = f"{attacker.capitalize()}, {_KNOWS[attacker]}: re-identifies {percent(average)}{about} of people on average"
     if highest is not None:
-        said += f", {percent(highest)} of the easiest"
+        said += f", {percent(highest)} of the most exposed"
     if above is not None:
         said += f"; {percent(above)} of records are above {stated(at_risk)}"
     return RecordRisk(attacker, basis, highest, average, ends, at_risk, above, f"{said}.")

@@ -208,7 +208,7 @@ def _closest(sweep: Sweep) -> str:
     rows = [row for row in sweep.rows if row.events and row.attacker is not None]
     if not rows:
         return "Nothing is left to attack in what was tried."
-    row = min(rows, key=lambda row: (row.risk.high, row.cost))
+    row = min(rows, key=lambda row: (float(f"{row.risk.high:.2g}"), row.cost))  # alike in print: the cheaper one
     doubt = f" {row.doubts[0]}" if row.doubts and row.risk.high <= sweep.profile.limit else ""
     return f"Lowest risk: {row.action}; {told_risk(row)} of {row.whom} (95 % CI {interval(row.risk)}).{doubt}"
 

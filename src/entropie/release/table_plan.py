@@ -132,6 +132,14 @@ class Generalisation(Part, frozen=True, tag_field="schema", tag="entropie.genera
         """0 where the limit can be met, else 1."""
         return 0 if self.outcome == "met" else 1
 
+    def __repr__(self) -> str:
+        return "\n".join(
+            [
+                f"Generalisation of {plural(self.as_it_is.people, 'person', 'people')}",
+                *(f"  {s}" for s in self.sentences),
+            ]
+        )
+
     def _told(self) -> tuple[str, ...]:
         before, after = self.as_it_is, self.after
         if after is None or self.cost is None:
