@@ -36,7 +36,7 @@ class KnownPeople(NamedTuple):
     slot_penalty: Floats  # per entry: ln(1 + c(x)/prior)
     sizes: Floats  # per person: sum of the damped weights
     penalty: Floats  # per person: ln((N + lambda)/Lambda)
-    habits: Floats  # person x bin: ln P_i/p of hours, gaps, returns and days
+    habits: NDArray[np.float32]  # person x bin: ln P_i/p of hours, gaps, returns and days; most of the room
     rarity: Floats  # person x bin: ln P_i/p of how many hold an item
     category_offsets: Ints
     categories: Codes

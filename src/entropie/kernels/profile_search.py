@@ -245,7 +245,7 @@ def best_people(
     starts: Ints,
     owners: Codes,
     entries: Codes,
-    habits: Floats,
+    habits: NDArray[np.float32],
     hours: float,
     kept: int,
 ) -> tuple[Ints, Floats]:

@@ -173,7 +173,7 @@ def learn(
     return Lesson(fusion, temperature, repeats, rounds, missing, level, told)
 
 
-def distinctive(known: NDArray[np.float64], everybody: Everybody) -> NDArray[np.int64]:
+def distinctive(known: NDArray[np.float32], everybody: Everybody) -> NDArray[np.int64]:
     """The people whose habits differ most from everybody's, by the sum of P_i ln P_i/p: a few of each kind."""
     found, begin = [], 0
     for shares in everybody.habits:

@@ -174,7 +174,7 @@ def best_candidates(scene: Scene, how: Search, threads: int = 1, index: SearchIn
     hours = HOUR_WEIGHT if people.slots.size else 0.0
     sharers, likely, habitual = how.shares
     summed, alone = (None if each is None else _of_bins(each, scene) for each in (how.summed, how.alone))
-    columns = np.zeros((0, 0)) if summed is None else np.ascontiguousarray(people.habits.T)
+    columns = np.zeros((0, 0), np.float32) if summed is None else np.ascontiguousarray(people.habits.T)
 
     def search(targets: Targets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if summed is None:

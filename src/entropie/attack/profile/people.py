@@ -127,7 +127,9 @@ def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
         slot_penalty=np.log1p(rows.sums / ITEM_HOUR_PRIOR),
         sizes=rows.totals(damped),
         penalty=model.penalty,
-        habits=np.concatenate((_habit_tables(train, bins, past, everybody), everybody.occasional.known(train)), axis=1),
+        habits=np.concatenate(
+            (_habit_tables(train, bins, past, everybody), everybody.occasional.known(train)), axis=1, dtype=np.float32
+        ),
         rarity=surprise(binned(train, rarities, past, RARITIES), everybody.rarities, HABIT_PRIOR),
         category_offsets=categories.offsets,
         categories=categories.codes,
