@@ -6,7 +6,6 @@ do the work of a search over settings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,10 +71,9 @@ def known_people(train: Traces, everybody: Everybody) -> KnownPeople:
     parts = [most_telling(_known_people(some, everybody)) for some in in_blocks(train)]
     if len(parts) == 1:
         return parts[0]
-    columns = list(zip(*parts, strict=True))
+    columns = [list(reversed(column)) for column in zip(*parts, strict=True)]
     del parts
-    columns.reverse()
-    return KnownPeople(*(_joined(name, columns.pop()) for name in KnownPeople._fields))  # each goes when it is joined
+    return KnownPeople(*(_joined(name, column) for name, column in zip(KnownPeople._fields, columns, strict=True)))
 
 
 def most_telling(people: KnownPeople) -> KnownPeople:
@@ -97,12 +95,20 @@ def most_telling(people: KnownPeople) -> KnownPeople:
     )
 
 
-def _joined(name: str, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """A column of all blocks; one of offsets goes on where the block before ended."""
-    if name not in ("offsets", "slot_starts", "category_offsets", "category_slot_starts"):
-        return np.concatenate(columns)
-    lengths = np.concatenate([np.diff(column) for column in columns])
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+def _joined(name: str, parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """A column of all blocks, the first of which stands last; each block goes once it is copied. One of offsets goes on
+    where the block before ended.
+    """
+    if name in ("offsets", "slot_starts", "category_offsets", "category_slot_starts"):
+        lengths = np.concatenate([np.diff(part) for part in reversed(parts)])
+        return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    whole = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+    end = 0
+    while parts:
+        part = parts.pop()
+        begin, end = end, end + len(part)
+        whole[begin:end] = part
+    return whole
 
 
 def _known_people(train: Traces, everybody: Everybody) -> KnownPeople:
