@@ -315,5 +315,6 @@ def unbalanced(held: Held, cells: Cells, totals: Added, seen: int) -> list[str]:
     counted = int(cells.counts.sum())
     if counted == totals.accepted == seen and (len(cells.counts) == 0 or int(cells.counts.min()) > 0):
         return []
-    numbers = f"{counted} reports in its cells, {totals.accepted} accepted and {seen} nonces seen"
+    accepted = totals.accepted if isinstance(totals.accepted, int) else "no number"  # a damaged file may hold anything
+    numbers = f"{counted} reports in its cells, {accepted} accepted and {seen} nonces seen"
     return [f"Collection {held.id}: {numbers}; the three must be equal."]
