@@ -117,6 +117,7 @@ def test_rows_that_nobody_read_may_hide_a_group() -> None:
         (of_many(5001, time_format="integer", order_only=True), {}),
         (of_many(5001, time_format=None), {}),
         (assessment(**CALM, facts={"rows": 1000, "dropped": {"no user": 19}}), {}),
+        (assessment(**CALM, facts={"rows": 1000, "dropped": {"no user": 19, "same stay as the row before": 700}}), {}),
         (
             {**without(), "attackers": [*without()["attackers"], row("reports", {1000: 0.0})]}
             | {"input": assessment(**CALM, facts={"obfuscated": True})["input"]},

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from entropie.data.dialect import Dialect
 from entropie.data.files import HashedFile, InputFile, combined_digest
 from entropie.data.grid import MapGrid
-from entropie.data.rejects import Rejects
+from entropie.data.rejects import SAME_CELL, Rejects
 from entropie.data.roles import Header
 from entropie.data.tables import Chosen, Piece
 from entropie.data.text import read_text
@@ -108,7 +108,7 @@ class GeolifeTable:
             rejects.add_dirty("no place on Earth", int(np.count_nonzero(~on_earth)), first)
         cells = cells[on_earth]
         entered = np.diff(cells, prepend=last) != 0
-        rejects.excluded["same cell as the point before"] += int(np.count_nonzero(~entered))
+        rejects.excluded[SAME_CELL] += int(np.count_nonzero(~entered))
         points = points.filter(pa.array(on_earth)).filter(pa.array(entered))
         rejects.accepted -= int(np.count_nonzero(~on_earth))
         rejects.narrow(points.num_rows)

@@ -13,6 +13,10 @@ from entropie.words import percent
 
 NOT_UTF8 = "not UTF-8"  # the one reason with a remedy of its own
 
+SAME_STAY, SAME_CELL = "same stay as the row before", "same cell as the point before"
+MERGED = (SAME_STAY, SAME_CELL)
+"""Reasons of rows that are not lost: the event of the row before stands for them."""
+
 # A file of nothing but bad lines must fail soon, however long it is.
 _GIVE_UP_AFTER = 100_000
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from entropie.data.arrow import values_of
 from entropie.data.coordinates import Cells, degrees_of, points_of
-from entropie.data.rejects import Rejects
+from entropie.data.rejects import SAME_STAY, Rejects
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.quantities import read_seconds
@@ -78,7 +78,7 @@ def visits_of(traces: Traces, points: pa.Array, source: Source, rejects: Rejects
     nowhere = int(np.diff(traces.offsets)[visits == 0].sum())
     rejects.excluded["of a person who stays nowhere"] += nowhere
     rejects.excluded["between stays"] += traces.events - inside - nowhere
-    rejects.excluded["same stay as the row before"] += inside - count
+    rejects.excluded[SAME_STAY] += inside - count
     names = Cells.parse(source.cells).names(points_of(np.degrees(north[:count]), np.degrees(east[:count])))
     coded = names.dictionary_encode()
     order = pc.array_sort_indices(coded.dictionary)

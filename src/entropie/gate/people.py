@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from entropie import words
+from entropie.data.rejects import MERGED
 from entropie.document import Document
 from entropie.document.assessment import SplitFacts
 from entropie.document.verdict import Declared
@@ -67,10 +68,11 @@ def _not_assessed(document: Document) -> Iterator[str]:
 
 def _not_read(document: Document) -> Iterator[str]:
     """Each row may be of another person: in so many a group may hide that no number of the others speaks of."""
-    rows = sum(document.input.dropped.values())
+    lost = {reason: rows for reason, rows in document.input.dropped.items() if rows and reason not in MERGED}
+    rows = sum(lost.values())
     if rows >= LEAST_PEOPLE:
         yield (
-            f"{count(rows)} rows were excluded ({', '.join(document.input.dropped)}) and are part of no attack; mend "
+            f"{count(rows)} rows were excluded ({', '.join(lost)}) and are part of no attack; mend "
             "them, or declare that they will not be released (--excluded-not-released)."
         )
 

@@ -118,10 +118,9 @@ def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run
         writer = stack.enter_context(TableWriter(out))
         key_writer = None if key is None else stack.enter_context(TableWriter(key))
         stored = stack.enter_context(stored_events(source, plan.columns, reading, out.parent))
-        plan.data.check(stored.report)
+        plan.check(stored.report)
         run.progress("applying", 0.0)
         blocks, owners = _blocks(stored, plan)
-        _check_needs(plan, next(iter(blocks)).material)
         for part in plan.combination.parts:
             blocks = part.over(blocks)
         first = next(iter(blocks))
@@ -142,17 +141,6 @@ def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run
                 key_writer.write({"pseudonym": hexadecimal(rows.pseudonyms[rows.begins]), "person": people})
             run.progress("writing", share)
     return _manifest(plan, stored.report, release, columns, source, out, key)
-
-
-def _check_needs(plan: ReleasePlan, material: Material) -> None:
-    """Refuse steps that need what these events, read as the plan says, do not have."""
-    for one in plan.combination.parts:
-        coordinates = one.of.on_map and material.coordinates is None
-        if coordinates or (one.needs_times and not material.timed):
-            needed = "coordinates, and no columns of them are" if coordinates else "times, and none are"
-            raise InvalidInput(
-                f"Step `{one.kind}` of the plan needs {needed} read under it; sweep these events and apply that plan."
-            )
 
 
 def _blocks(stored: StoredEvents, plan: ReleasePlan) -> tuple[Blocks, NDArray[np.int64]]:

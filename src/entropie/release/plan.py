@@ -145,6 +145,18 @@ class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
         """The steps as Python has them."""
         return Combination(tuple(step.chosen for step in self.steps))
 
+    def check(self, read: IngestReport) -> None:
+        """Refuse other data, and steps that need what these events, read as the plan says, do not have."""
+        self.data.check(read)
+        for step in self.steps:
+            coordinates = step.chosen.of.on_map and self.data.coordinates is None
+            if coordinates or (step.chosen.needs_times and read.order_only):
+                needed = "coordinates, and no columns of them are" if coordinates else "times, and none are"
+                raise InvalidInput(
+                    f"Step `{step.mitigation}` of the plan needs {needed} read under it; sweep these events and apply "
+                    "that plan."
+                )
+
     @property
     def columns(self) -> list[str]:
         """The columns to read beside the events."""
