@@ -219,6 +219,17 @@ def test_a_plan_for_other_data_is_refused_and_nothing_is_written(folder: Path) -
     assert {path.name for path in folder.iterdir()} == {"events.csv", "other.csv"}
 
 
+@pytest.mark.parametrize(
+    ("part", "needed"), [(Mitigation("time_unit", "day"), "times"), (Mitigation("grid", "1km"), "coordinates")]
+)
+def test_a_step_that_needs_what_events_do_not_have_is_refused(folder: Path, part: Mitigation, needed: str) -> None:
+    events = folder / "bare.csv"
+    events.write_text("user,item\na,x\na,y\nb,x\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=f"Step `{part.kind}` of the plan needs {needed}, and no"):
+        apply(plan_of(events, part), events, folder / "safer.csv")
+    assert not (folder / "safer.csv").exists()
+
+
 def test_bad_plans_and_outputs_get_a_sentence(folder: Path) -> None:
     events, file = folder / "events.csv", folder / "plan.json"
     plan = plan_of(events, Mitigation("top", 20)).to_json()
