@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, Command, memory_option, option, options_of, public_option, viewed
-from entropie.request import Source
+from entropie.cli.options import FILE, Command, option, options_of, public_option, viewed
+from entropie.request import Run, Source
 from entropie.words import plural
 
 if TYPE_CHECKING:
@@ -25,26 +25,30 @@ if TYPE_CHECKING:
 @option("--keep-key", type=FILE, metavar="FILE", group="Output", help="Also write who is behind each pseudonym.")
 @public_option
 @viewed("json", "quiet")
-@memory_option
+@options_of(Run, without=("seed", "threads"))
 def apply(
     plan: Path, events: str | None, source: str | None, out: Path, keep_key: Path | None, view: output.View,
-    memory: int | None,
+    engine: Literal["local", "spark"] | None, master: str | None, memory: int | None,
 ) -> None:  # fmt: skip
     """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
 
     PLAN is the plan.json that `sweep --out DIR` writes, or `generalise --out DIR` for a table with one row per person,
     of which no ids are written. People become random pseudonyms, and no key is kept unless asked for; rows lose their
     order; other columns are not written. Data other than those planned for are refused. Those of a database are read
-    as the plan says, without EVENTS; a URL with a password goes to --source.
+    as the plan says, without EVENTS; a URL with a password goes to --source. On Spark events stay on the cluster until
+    this machine writes the file; it is the same one.
 
     \b
     entropie apply out/plan.json checkins.parquet --out safer.parquet
     entropie apply out/plan.json --source postgresql://host/db --out safer.csv
+    entropie apply out/plan.json checkins.parquet --out safer.parquet \\
+        --engine spark --master spark://host:7077
     """
     from entropie.release.apply import apply as applied
 
     with output.stages(quiet=view.quiet) as progress:
-        made = applied(plan, events, out, source=source, keep_key=keep_key, memory=memory, progress=progress)
+        where: dict[str, Any] = {"engine": engine or "local", "master": master, "memory": memory}
+        made = applied(plan, events, out, source=source, keep_key=keep_key, progress=progress, **where)
     view.show(made.to_json, lambda: applied_text(made, out, keep_key))
 
 
