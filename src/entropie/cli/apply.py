@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from entropie.cli import output
+from entropie.cli.commands import assess_after, attributes_after
 from entropie.cli.options import FILE, Command, option, options_of, public_option, viewed
 from entropie.request import Run, Source
 from entropie.words import plural
@@ -71,7 +72,7 @@ def applied_text(made: Manifest | TableManifest, out: Path, key: Path | None) ->
         kept if key is None else f"Warning: {output.name(key)} says who is behind each pseudonym; keep it apart."
     )
     lines.append(f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)")
-    lines.append(f"Confirm:  entropie assess {output.name(out)} --profile ...")
+    lines += confirmed_by(assess_after(made, out))
     return "\n".join(lines)
 
 
@@ -79,13 +80,15 @@ def _table_text(made: TableManifest, out: Path) -> str:
     from entropie.release.apply import manifest_path
 
     people = plural(made.state.people, "person", "people")
-    known = ",".join(level.column for level in made.levels if level.method != "drop")
     lines = [
         f"{output.name(out)}: {people}, made from {plural(made.input_people, 'person', 'people')}",
         *(f"  {output.name(step)}" for step in made.done),
         "No ids were written; rows stand in random order.",
         f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)",
     ]
-    if known:
-        lines.append(f"Confirm:  entropie attributes {output.name(out)} --columns {output.name(known)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *confirmed_by(attributes_after(made, out))])
+
+
+def confirmed_by(command: str | None) -> list[str]:
+    """How to see that the file is what it should be."""
+    return [] if command is None else [f"Confirm:  {command}"]

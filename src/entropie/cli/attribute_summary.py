@@ -34,15 +34,19 @@ _READING = (
 )
 
 
-def attributes_text(result: TableAssessment, files: Sequence[Path] = (), verbose: bool = False) -> str:
-    """The first screen, as brief as it takes to fit; with `verbose` all that stands behind it."""
+def attributes_text(
+    result: TableAssessment, files: Sequence[Path] = (), verbose: bool = False, safer: str | None = None
+) -> str:
+    """The first screen, as brief as it takes to fit; with `verbose` all that stands behind it. `safer` is the command
+    that makes a safer table.
+    """
     if verbose:
-        return _text(result, files, None)
-    texts = (_text(result, files, shown) for shown in _BRIEFER)
-    return next((text for text in texts if text.count("\n") < _LINES), _text(result, files, _BRIEFER[-1]))
+        return _text(result, files, None, safer)
+    texts = (_text(result, files, shown, safer) for shown in _BRIEFER)
+    return next((text for text in texts if text.count("\n") < _LINES), _text(result, files, _BRIEFER[-1], safer))
 
 
-def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int] | None) -> str:
+def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int] | None, safer: str | None) -> str:
     """All of it, or so many columns and remedies."""
     helping = [remedy for remedy in result.remedies if remedy.success_drop > 0.0]
     columns, remedies = (len(result.columns), len(helping)) if shown is None else shown
@@ -67,7 +71,7 @@ def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int]
     if helping[:remedies]:
         parts.append("\n".join(_remedy_table(result, helping[:remedies])))
     foot = f"{_reading(result)} {_NOT_COVERED}" if shown is None else f"{_NOT_COVERED} More: --verbose"
-    return "\n\n".join([*parts, output.paragraph(foot), *_next(result, files)])
+    return "\n\n".join([*parts, output.paragraph(foot), *_next(result, files, safer)])
 
 
 def _verdict(result: TableAssessment, *, all_of_it: bool) -> list[str]:
@@ -88,7 +92,7 @@ def _input(result: TableAssessment) -> str:
     return "\n".join([f"{output.name(result.input.name)}: {sizes}", *excluded])
 
 
-def _next(result: TableAssessment, files: Sequence[Path]) -> list[str]:
+def _next(result: TableAssessment, files: Sequence[Path], safer: str | None) -> list[str]:
     """What to do now, and where to read more."""
     lower, verdict = "entropie generalise", result.verdict
     if verdict is None:
@@ -99,6 +103,8 @@ def _next(result: TableAssessment, files: Sequence[Path]) -> list[str]:
         lines = ["Next:   settle what is open (above); what was counted is within the limit"]
     else:
         lines = [f"Next:   lower it ({lower}{'' if verdict.goal is None else f' {verdict.goal}'})"]
+    if safer is not None and lines and lower in lines[-1]:
+        lines.append(f"Lower:  {safer}")
     lines += files_text(files)
     return ["\n".join(lines)] if lines else []
 

@@ -24,6 +24,7 @@ from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import CountingRates, detectable_share
 from entropie.theory.weights import LossWeights
+from entropie.words import percent, stated
 
 MechanismName = Literal["rr", "glh", "subset", "hadamard", "unary", "auto"]
 _CERTAINTIES = (0.1, 0.5, 0.9, 0.99, 1.0)
@@ -231,6 +232,11 @@ class Calibration:
             trade_off=self.trade_off,
             limit_costs=self.limit_costs,
         ).to_json()
+
+    def __repr__(self) -> str:
+        asked = f"{stated(self.goal.bayes_error)} asked for, {stated(self.goal.certainty)} certainty allowed"
+        error = f"  a share of 1 % is estimated with a standard error of {percent(self.expected_loss.share_1pct_sd)}"
+        return "\n".join([f"Calibration ({asked})", repr(self.guarantee), error])
 
     def _repr_html_(self) -> str:
         loss = msgspec.structs.asdict(self.expected_loss)

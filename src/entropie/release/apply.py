@@ -31,7 +31,7 @@ from entropie.errors import InvalidInput, InvalidParameter, interruptible, optio
 from entropie.mechanisms.randomness import SystemSource
 from entropie.mitigate.draft import Blocks, Draft, Material
 from entropie.progress import Progress, silent, under
-from entropie.release.plan import MitigationStep, ReleasePlan, read_plan
+from entropie.release.plan import Judging, MitigationStep, ReleasePlan, read_plan
 from entropie.release.table_file import TableManifest, sha256_of, write_table
 from entropie.release.table_plan import TablePlan
 from entropie.release.writing import Made, Release, hexadecimal
@@ -47,6 +47,8 @@ class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1")
     done          the steps in words
     columns       of the file written
     dropped       columns of the events that were not written
+    judged        how the plan's events were judged
+    largest       events of the pseudonym that has most
     key           the file that says who is behind each pseudonym; null: nobody can tell any more
     """
 
@@ -63,6 +65,8 @@ class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1")
     people: Count
     pseudonyms: Count
     items: Count
+    largest: Count
+    judged: Judging
     columns: tuple[str, ...]
     dropped: tuple[str, ...]
     key: str | None
@@ -206,6 +210,8 @@ def _manifest(
         people=made.count.people,
         pseudonyms=made.count.pseudonyms,
         items=made.count.items,
+        largest=made.count.largest,
+        judged=plan.judged,
         columns=tuple(columns.values()),
         dropped=_dropped(report, columns, source),
         key=None if key is None else str(key),

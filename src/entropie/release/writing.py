@@ -61,7 +61,7 @@ class Count:
 
     def __init__(self, example: Draft) -> None:
         self.used = np.zeros(len(example.names), np.bool_)
-        self.events = self.people = self.pseudonyms = 0
+        self.events = self.people = self.pseudonyms = self.largest = 0
 
     @property
     def items(self) -> int:
@@ -74,20 +74,23 @@ class Count:
         self.used[draft.labels[kept]] = True
         self.events += kept.size
         self.people += int(np.count_nonzero(np.bincount(draft.material.people[kept])))
-        self.pseudonyms += ranked(draft.pieces[kept])[0].size
+        found, piece = ranked(draft.pieces[kept])
+        self.pseudonyms += found.size
+        self.largest = max(self.largest, int(np.bincount(piece).max(initial=0)))
 
     @property
-    def found(self) -> tuple[NDArray[np.bool_], int, int, int]:
+    def found(self) -> tuple[NDArray[np.bool_], int, int, int, int]:
         """All of it."""
-        return self.used, self.events, self.people, self.pseudonyms
+        return self.used, self.events, self.people, self.pseudonyms, self.largest
 
-    def merge(self, found: tuple[NDArray[np.bool_], int, int, int]) -> None:
+    def merge(self, found: tuple[NDArray[np.bool_], int, int, int, int]) -> None:
         """Add the counts of other people."""
-        used, events, people, pseudonyms = found
+        used, events, people, pseudonyms, largest = found
         self.used |= used
         self.events += events
         self.people += people
         self.pseudonyms += pseudonyms
+        self.largest = max(self.largest, largest)
 
 
 def row_columns(example: Draft) -> np.dtype[Any]:

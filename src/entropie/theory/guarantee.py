@@ -27,7 +27,7 @@ from entropie.theory import (
 )
 from entropie.theory.crowd import Crowd
 from entropie.theory.special import theta_of
-from entropie.words import plural
+from entropie.words import digits, percent, plural
 
 _ROUNDING = 1.0 + 1e-12
 """Raises what floating-point sums and bisections find, so that it is a bound in spite of their rounding."""
@@ -101,10 +101,22 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
     alpha_bits_ideal_hash: float | None = None
     bayes_error_ideal_hash: float | None = None
 
+    @property
+    def _caption(self) -> str:
+        reports, people = plural(self.reports_per_user, "report"), plural(self.users, "person", "people")
+        return f"{self.mechanism.kind}, {self.mechanism.domain_size:,} items, {people}, {reports} of each"
+
+    def __repr__(self) -> str:
+        told = (("all reports leak", self.all_reports), ("one person's alone", self))
+        lines = (
+            f"  {what}: error rate at least {percent(one.bayes_error)}, {digits(one.alpha_bits)} bits, worst-case "
+            f"certainty {percent(one.posterior_max)}"
+            for what, one in told
+        )
+        return "\n".join([f"Guarantee of {self._caption}, epsilon {digits(self.mechanism.epsilon, 4)}", *lines])
+
     def _repr_html_(self) -> str:
-        channel, reports = self.mechanism, plural(self.reports_per_user, "report")
-        people = plural(self.users, "person", "people")
-        caption = f"{channel.kind}, {channel.domain_size:,} items, {people}, {reports} of each"
+        channel, caption = self.mechanism, self._caption
         rows = [
             ("alpha_bits", self.all_reports.alpha_bits, self.alpha_bits),
             ("bayes_error", self.all_reports.bayes_error, self.bayes_error),
