@@ -17,6 +17,7 @@ from msgspec import convert
 
 from entropie._version import __version__
 from entropie.attack.attacker import strongest_row
+from entropie.data.budget import Budget
 from entropie.data.event_columns import read_event_columns
 from entropie.data.filter import drawn_users
 from entropie.document.base import Input, Provenance
@@ -44,6 +45,8 @@ REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every combination needs its own."""
 BUDGET = 40
 _KEPT = 4  # the share of the budget that is kept, at most, to see whether every step of what was found is needed
+EVENT_BYTES = 220
+"""What an event takes, with all that is made of it: a sweep holds all of them."""
 MOST_COMBINATIONS = 2_000
 MOST_PRICED = 500_000
 """Events that combinations are priced by before they are tried; what is tried is priced by all."""
@@ -171,6 +174,9 @@ def swept(request: Request, options: Options) -> Sweep:
     request = replace(request, run=run)
     read = read_event_columns(request.source, options.columns, replace(run, progress=under(run.progress, "reading")))
     events = read.events
+    Budget(events.report.source, run.memory).keep(
+        "all events, as they are and changed", EVENT_BYTES * events.traces.events
+    )
     material = Material.of(events.traces, events.item_ids, read.columns, options.coordinates, run.seed)
     check_scale(options.cost, material)
     tried = candidates(material, options.mitigations, only=options.only)
