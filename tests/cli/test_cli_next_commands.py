@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
-NEXT = re.compile(r"^(Sweep|Apply|Confirm|Lower):\s+entropie (.*)$", re.MULTILINE)
+NEXT = re.compile(r"^(Sweep|Apply|Confirm|Lower):\s+entropie ((?:.*\\\n)*.*)$", re.MULTILINE)
 FEW = ("--only", "--budget", "3", "--matcher", "visit", "--limit", "0.97", "--limit-name", "our own", "--fail-on",
        "average", "--one-id-per-person", "--accept-limited")  # fmt: skip
 
@@ -36,7 +36,9 @@ def visits(tmp_path: Path) -> Path:
 def followed(entropie: Callable, text: str) -> dict[str, str]:
     """Run every command of a text; what each printed, by what it is for."""
     said = {}
-    for what, command in NEXT.findall(text):
+    for what, told in NEXT.findall(text):
+        assert max(map(len, told.splitlines())) <= 80
+        command = told.replace("\\\n", "")  # as a shell reads it
         ran = entropie(*shlex.split(command), *(["--budget", "1"] if what == "Sweep" else []))
         assert ran.code in (0, 1, 3), (command, ran.err)
         assert not ran.err.startswith("entropie:")
@@ -96,7 +98,7 @@ def test_from_a_table_to_one_that_is_confirmed(entropie: Callable, tmp_path: Pat
     rng = np.random.default_rng(8)
     people = {"age": rng.integers(18, 80, 300), "home town": [f"t{n}" for n in rng.integers(0, 6, 300)]}
     pa_csv.write_csv(pa.table({**people, "job": [f"j{n}" for n in rng.integers(0, 4, 300)]}), str(tmp_path / "t.csv"))
-    first = entropie("attributes", "t.csv", "--columns", "age,home town", "--profile", "ema")
+    first = entropie("attributes", "t.csv", "--columns", "age,home town", "--profile", "ema", "--verbose")
     assert first.code == 1
     assert "highest risk" in followed(entropie, first.out)["Lower"]
     found = entropie("generalise", "t.csv", "--columns", "age,home town", "--k", "5", "--sensitive", "job",

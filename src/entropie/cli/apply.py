@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from entropie.cli import output
-from entropie.cli.commands import assess_after, attributes_after
+from entropie.cli.commands import assess_after, attributes_after, command_line
 from entropie.cli.options import FILE, Command, option, options_of, public_option, viewed
 from entropie.request import Run, Source
 from entropie.words import plural
@@ -91,4 +91,4 @@ def _table_text(made: TableManifest, out: Path) -> str:
 
 def confirmed_by(command: str | None) -> list[str]:
     """How to see that the file is what it should be."""
-    return [] if command is None else [f"Confirm:  {command}"]
+    return [] if command is None else [command_line("Confirm:", command)]

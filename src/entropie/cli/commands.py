@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shlex
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ _JUDGED = ("profile", "limit", "limit_name", "fail_on", "attempt_probability", "
 _ATTACKED = ("targets", "scope", "matchers")
 _USUAL = ("--profile", "ema")
 _FEWEST = 2
+_WIDTH = 77  # columns of a screen, without room for the sign that a command goes on
 _STANDARD_INPUT = "-"
 
 
@@ -43,7 +45,7 @@ def apply_after(plan: Path, events: str | None, url: str | None) -> str | None:
         return None
     kind = ".parquet" if Path(events or "").suffix == ".parquet" else ".csv"
     taken = where if events is not None else ["--source", without_password(url or "")]
-    return _command("apply", str(plan), *taken, "--out", f"safer{kind}")
+    return _command("apply", _here(plan), *taken, "--out", f"safer{kind}")
 
 
 def assess_after(made: Manifest, out: Path) -> str | None:
@@ -58,7 +60,7 @@ def assess_after(made: Manifest, out: Path) -> str | None:
     given = {name: getattr(judged, name) for name in (*_JUDGED, *_ATTACKED) if hasattr(judged, name)}
     limits = Limits(**{name: given[name] for name in _JUDGED if name in given})
     attackers = Attackers(**{name: given[name] for name in _ATTACKED if name in given})
-    return _command("assess", str(out), *named, *_options(attackers), *_options(limits))
+    return _command("assess", _here(out), *named, *_options(attackers), *_options(limits))
 
 
 def attributes_after(made: TableManifest, out: Path) -> str | None:
@@ -67,7 +69,7 @@ def attributes_after(made: TableManifest, out: Path) -> str | None:
     if not known or any("," in name for name in known):
         return None
     sensitive = [] if made.sensitive is None else ["--sensitive", made.sensitive]
-    return _command("attributes", str(out), "--columns", ",".join(known), *sensitive)
+    return _command("attributes", _here(out), "--columns", ",".join(known), *sensitive)
 
 
 def generalise_after(request: TableRequest, columns: Sequence[str], goal: str | None) -> str | None:
@@ -86,11 +88,40 @@ def _data(events: Any, url: str | None) -> list[str] | None:
         return []
     if not isinstance(events, str | Path) or str(events) == _STANDARD_INPUT:
         return None
-    return [str(events)]
+    return [_here(Path(events))]
+
+
+def _here(path: Path) -> str:
+    """A path as one may write it in the folder where the command ran."""
+    with contextlib.suppress(ValueError, OSError):
+        return str(path.relative_to(Path.cwd()))
+    return str(path)
 
 
 def _command(*parts: str) -> str:
     return printable(shlex.join(["entropie", *parts]))
+
+
+def command_line(label: str, command: str) -> str:
+    """A command behind what it is for: on several lines, as a shell takes them, where one is too short for it."""
+    head = f"{label:<7} "
+    lines, words = [head], _kept_together(shlex.split(command))
+    for word in words:
+        if len(lines[-1]) > len(head) and len(lines[-1]) + len(word) > _WIDTH:
+            lines.append(" " * len(head) + "  ")
+        lines[-1] += f"{word} "
+    return " \\\n".join(one.rstrip() for one in lines)
+
+
+def _kept_together(parts: Sequence[str]) -> list[str]:
+    """What stands on one line: an option and its value."""
+    found: list[str] = []
+    for part in map(shlex.quote, parts):
+        if found and found[-1].startswith("--") and " " not in found[-1] and not part.startswith("--"):
+            found[-1] += f" {part}"
+        else:
+            found.append(part)
+    return found
 
 
 def _options(section: Any, *, without: Iterable[str] = (), only: Iterable[str] = ()) -> list[str]:

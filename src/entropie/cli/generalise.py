@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from entropie._version import __version__
 from entropie.cli import output
 from entropie.cli.apply import applied_text
-from entropie.cli.commands import apply_after
+from entropie.cli.commands import apply_after, command_line
 from entropie.cli.options import COUNT, FILE, FOLDER, SHARE, Command, memory_option, option, public_option, viewed
 from entropie.words import count, percent
 
@@ -108,7 +108,7 @@ def generalise(table: Path, out: Path | None, apply_to: Path | None, view: outpu
         shown.append(f"All numbers: {output.name(out / FILES[0])}")
         shown += [f"Plan:        {output.name(out / FILES[1])}"] if result.plan else []
         apply_it = apply_after(out / FILES[1], str(table), None) if result.plan and made is None else None
-        shown += [] if apply_it is None else [f"Apply:       {apply_it}"]
+        shown += [] if apply_it is None else [command_line("Apply:", apply_it)]
     if made is not None and apply_to is not None:
         shown += ["", applied_text(made, apply_to, None)]
     elif apply_to is not None and result.plan is None:

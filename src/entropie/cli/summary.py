@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entropie.cli import output
+from entropie.cli.commands import command_line
 from entropie.cli.verdicts import conditions, files_text
 from entropie.document.assessment import NAMES, SplitFacts, leading
 from entropie.words import bits, count, interval, listed, percent, plural
@@ -259,7 +260,7 @@ def _next_steps(result: Assessment, sweep: str | None, files: Sequence[Path]) ->
             first = "settle what is open (above), "
         lines.append(f"Next:   {first}lower it ({lower})")
     if sweep is not None and lines and lower in lines[-1]:
-        lines.append(f"Sweep:  {sweep}")
+        lines.append(command_line("Sweep:", sweep))
     lines += files_text(files)
     return "\n".join(lines)
 

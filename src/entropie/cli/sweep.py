@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from entropie.cli import output
 from entropie.cli.apply import applied_text
-from entropie.cli.commands import apply_after
+from entropie.cli.commands import apply_after, command_line
 from entropie.cli.options import (
     COUNT,
     FILE,
@@ -166,7 +166,7 @@ def sweep(
     files = [] if out is None else [_files(result, out)]
     apply_it = None if out is None or made is not None else apply_after(out / FILES[2], events, options["source"])
     if result.plan is not None and apply_it is not None:
-        files.append(f"Apply:       {apply_it}")
+        files.append(command_line("Apply:", apply_it))
     told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
     if apply_to is not None and result.plan is None:
         told = [f"{output.name(apply_to)} was not written: no combination was found that meets the limit."]
