@@ -19,7 +19,7 @@ CITIES = {"New York": "foursquare_nyc.parquet"}
 BUDGET = 40
 ITEMS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
 NEVER: dict[str, object] = {"limit": 0.005, "limit_name": "met by none", "fail_on": "worst"}
-FURTHER = [entropie.Mitigation("exposed", share) for share in (0.05, 0.1, 0.2)]
+FURTHER = [entropie.Mitigation("exposed", share) for share in (0.05, 0.1, 0.2, 0.3)]
 MANY = (*range(2, 21), 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
 
 
