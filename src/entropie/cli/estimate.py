@@ -42,13 +42,13 @@ _KEPT_REPORTS = 1 << 22
 @click.argument("reports", nargs=-1, required=True)
 @parameters_option
 @dictionary_option
-@option("--item", "items", multiple=True, metavar="I", group="Input", help="Estimate this item only; repeatable.")
-@option("--likely", is_flag=True, group="Output", help="Also the most likely distribution.")
-@option("--out", type=FILE, metavar="FILE", group="Output", help="Write all estimates (.csv or .parquet).")
-@option("--save-counts", type=FILE, metavar="FILE", group="Output", help="Write the counts (.npz), to be merged later.")
+@option("--item", "Input", "Estimate this item only; repeatable.", metavar="I", to="items", multiple=True)
+@option("--likely", "Output", "Also the most likely distribution.", is_flag=True)
+@option("--out", "Output", "Write all estimates (.csv or .parquet).", FILE, "FILE")
+@option("--save-counts", "Output", "Write the counts (.npz), to be merged later.", FILE, "FILE")
 @public_option
-@option("--top", type=COUNT, default=20, metavar="N", group="Output", help="Largest estimates to show. [20]")
-@option("--level", type=SHARE, default=0.95, metavar="SHARE", group="Output", help="Confidence level. [0.95]")
+@option("--top", "Output", "Largest estimates to show. [20]", COUNT, "N", default=20)
+@option("--level", "Output", "Confidence level. [0.95]", SHARE, "SHARE", default=0.95)
 @options_of(Run, without=("seed", "threads"))
 @viewed("json")
 def estimate(
@@ -77,7 +77,6 @@ def estimate(
     entropie estimate s3a://bucket/reports --parameters p.json \\
         --engine spark --master spark://host:7077
     """
-    from entropie.atomic import check_file, refuse_overwriting
     from entropie.data.columns import Dictionary, TableWriter
     from entropie.document.printed import Estimated
     from entropie.errors import InvalidInput, InvalidParameter
@@ -92,10 +91,7 @@ def estimate(
         raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
     if likely and (items or master is not None or any(file.suffix == ".npz" for file in files)):
         raise InvalidInput("The most likely distribution (--likely) needs all items and the reports, on this machine.")
-    refuse_overwriting([*files, parameters, dictionary], [out, save_counts])
-    for path in (out, save_counts):
-        if path is not None:
-            check_file(path)
+    output.check_writable([*files, parameters, dictionary], [out, save_counts])
     writer = None if out is None else TableWriter(out)
     if top < 1:
         raise InvalidParameter.of("top", "a whole number of at least 1", top)

@@ -37,16 +37,11 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @mechanism_options
 @parameters_option
-@option("--matrix", type=FILE, metavar="FILE", group="Input", help="Any mechanism: a row of probabilities per item.")
-@option("--domain", type=COUNT, metavar="K", group="Input", help="Number of items.")
-@option("--users", type=COUNT, metavar="N", group="Input", help="Number of people.")
+@option("--matrix", "Input", "Any mechanism: a row of probabilities per item.", FILE, "FILE")
+@option("--domain", "Input", "Number of items.", COUNT, "K")
+@option("--users", "Input", "Number of people.", COUNT, "N")
 @option(
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="T:N",
-    group="Input",
-    help="Or: N people send T each, and it shows; repeatable.",
+    "--group", "Input", "Or: N people send T each, and it shows; repeatable.", metavar="T:N", to="groups", multiple=True
 )
 @guarantee_options
 @memory_option

@@ -41,16 +41,16 @@ _SHARE_HELD = 4
 
 @click.command(cls=Command)
 @click.argument("values", type=FILE)
-@option("--column", required=True, metavar="C", group="Input", help="Column that holds the items.")
-@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv, .parquet).")
+@option("--column", "Input", "Column that holds the items.", metavar="C", required=True)
+@option("--out", "Output", "Reports to write (.csv, .parquet).", FILE, "FILE", required=True)
 @parameters_option
 @mechanism_options
-@option("--domain", type=COUNT, metavar="K", group="Mechanism", help="Number of items, where they are codes 0 to K-1.")
+@option("--domain", "Mechanism", "Number of items, where they are codes 0 to K-1.", COUNT, "K")
 @dictionary_option
-@option("--keep", multiple=True, metavar="C", group="Output", help="Column to keep unchanged; repeatable.")
-@option("--keep-order", is_flag=True, group="Output", help="Do not shuffle: row i stays row i.")
+@option("--keep", "Output", "Column to keep unchanged; repeatable.", metavar="C", multiple=True)
+@option("--keep-order", "Output", "Do not shuffle: row i stays row i.", is_flag=True)
 @public_option
-@option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
+@option("--seed", "Running", "Simulate with a seed: protects nobody.", COUNT, "S")
 @memory_option
 @viewed("json")
 def obfuscate(
@@ -77,7 +77,7 @@ def obfuscate(
     entropie obfuscate visits.csv --column place --dictionary places.csv \\
         --mechanism rr --epsilon 4 --out reports.parquet
     """
-    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.atomic import write_file
     from entropie.data import columns
     from entropie.data.budget import Budget
     from entropie.document.printed import Obfuscated
@@ -88,12 +88,8 @@ def obfuscate(
     document = parameters or out.with_name(out.name + ".parameters.json")
     made = None if dictionary is None or dictionary.exists() else dictionary
     known = None if made else dictionary
-    refuse_overwriting(
-        [values, parameters, known, options["noise"]], [out, made, document if parameters is None else None]
-    )
-    for path in (out, made, document if parameters is None else None):
-        if path is not None:
-            check_file(path)
+    written = [out, made, document if parameters is None else None]
+    output.check_writable([values, parameters, known, options["noise"]], written)
     writing = columns.TableWriter(out)
     new_dictionary = dictionary is not None and not dictionary.exists()
     names = _dictionary_of(values, column, dictionary, memory)

@@ -134,15 +134,19 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
 
-def option(*names: str, group: str = "", **settings: Any) -> Callable[[AnyCommand], AnyCommand]:
-    """An option of one command alone, listed under a question."""
-    return click.option(*names, cls=Grouped, group=group, **settings)
+def option(
+    name: str, group: str, help: str, kind: Any = None, metavar: str | None = None, *, to: str | None = None,
+    **settings: Any,
+) -> Callable[[AnyCommand], AnyCommand]:  # fmt: skip
+    """An option of one command alone, listed under a question; `to` is another name, short or of the parameter."""
+    names = (name,) if to is None else (name, to)
+    return click.option(*names, cls=Grouped, group=group, help=help, type=kind, metavar=metavar, **settings)
 
 
 _VIEWS = {
-    "json": option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document instead of text."),
-    "verbose": option("--verbose", "-v", is_flag=True, group="Output", help="Print all numbers and explanations."),
-    "quiet": option("--quiet", "-q", is_flag=True, group="Output", help="Print nothing; the exit code tells."),
+    "json": option("--json", "Output", "Print one JSON document instead of text.", to="as_json", is_flag=True),
+    "verbose": option("--verbose", "Output", "Print all numbers and explanations.", to="-v", is_flag=True),
+    "quiet": option("--quiet", "Output", "Print nothing; the exit code tells.", to="-q", is_flag=True),
 }
 
 
@@ -161,23 +165,17 @@ def viewed(*names: str) -> Callable[[AnyCommand], AnyCommand]:
 
 public_option = option(
     "--public",
+    "Output",
+    "Let others read the files (0644, not 0600).",
     is_flag=True,
     expose_value=False,
     callback=lambda context, parameter, wanted: context.with_resource(publicly()) if wanted else None,
-    group="Output",
-    help="Let others read the files (0644, not 0600).",
 )
 junit_option = _declared(Output, Output.__dataclass_fields__["junit"])
 markdown_option = _declared(Output, Output.__dataclass_fields__["markdown"])
 memory_option = _declared(Run, Run.__dataclass_fields__["memory"])
-parameters_option = option("--parameters", type=FILE, metavar="FILE", group="Input", help="Parameter document to use.")
-dictionary_option = option(
-    "--dictionary",
-    type=FILE,
-    metavar="FILE",
-    group="Input",
-    help="Item names and codes; `obfuscate` makes it.",
-)
+parameters_option = option("--parameters", "Input", "Parameter document to use.", FILE, "FILE")
+dictionary_option = option("--dictionary", "Input", "Item names and codes; `obfuscate` makes it.", FILE, "FILE")
 
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
@@ -185,18 +183,14 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
     names = "NAME"  # of those built in, or one that another package registers
     return _together(
         command,
-        option(
-            "--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard, noise or erasure."
-        ),
-        option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
-        option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
-        option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),
-        option(
-            "--subset-size", type=COUNT, metavar="D", group="Mechanism", help="Items of subset. [k/(e^epsilon + 1)]"
-        ),
-        option("--symmetric", is_flag=True, default=None, group="Mechanism", help="unary: RAPPOR's one-time response."),
-        option("--noise", type=FILE, metavar="FILE", group="Mechanism", help="noise: a row of its probabilities."),
-        option("--prime", metavar="P", group="Mechanism", help="Prime of the hashes, or 'large'. [the smallest]"),
+        option("--mechanism", "Mechanism", "rr, glh, subset, unary, hadamard, noise or erasure.", metavar=names),
+        option("--epsilon", "Mechanism", "Privacy budget of one report.", float, "E"),
+        option("--theta", "Mechanism", "Or: the probability of the truth.", SHARE, "T"),
+        option("--hash-size", "Mechanism", "Hash values of glh. [e^epsilon + 1]", COUNT, "G"),
+        option("--subset-size", "Mechanism", "Items of subset. [k/(e^epsilon + 1)]", COUNT, "D"),
+        option("--symmetric", "Mechanism", "unary: RAPPOR's one-time response.", is_flag=True, default=None),
+        option("--noise", "Mechanism", "noise: a row of its probabilities.", FILE, "FILE"),
+        option("--prime", "Mechanism", "Prime of the hashes, or 'large'. [the smallest]", metavar="P"),
     )
 
 
@@ -204,18 +198,18 @@ def guarantee_options(command: AnyCommand) -> AnyCommand:
     """--reports, --unlinked, --list, --prior-max."""
     return _together(
         command,
-        option("--reports", type=COUNT, default=1, metavar="T", group="Attacker", help="Reports of one person. [1]"),
+        option("--reports", "Attacker", "Reports of one person. [1]", COUNT, "T", default=1),
         option(
             "--unlinked",
-            "linked",
+            "Attacker",
+            "Nothing tells which reports are of one person.",
+            to="linked",
             is_flag=True,
             flag_value=False,
             default=True,
-            group="Attacker",
-            help="Nothing tells which reports are of one person.",
         ),
-        option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Attacker", help="Guesses. [1]"),
-        option("--prior-max", type=SHARE, metavar="P", group="Attacker", help="Best guess without a report. [1/users]"),
+        option("--list", "Attacker", "Guesses. [1]", COUNT, "L", to="list_size", default=1),
+        option("--prior-max", "Attacker", "Best guess without a report. [1/users]", SHARE, "P"),
     )
 
 

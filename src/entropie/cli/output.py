@@ -16,7 +16,8 @@ import shlex
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
@@ -131,6 +132,16 @@ class Attempts:
                 raise problem
         if self._failed:
             raise OutputFailed(" ".join(map(str, self._failed)))
+
+
+def check_writable(read: Iterable[Path | None], files: Iterable[Path | None], inside: Sequence[Path] = ()) -> None:
+    """Refuse files that cannot be written, that are among those read, or the same; `inside` a folder yet to be made."""
+    from entropie.atomic import check_file, refuse_overwriting
+
+    wanted = [file for file in files if file is not None]
+    refuse_overwriting(read, [*inside, *wanted])
+    for file in wanted:
+        check_file(file)
 
 
 def command() -> str:
