@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -20,6 +21,32 @@ def test_every_public_name_is_there_and_listed():
     for name in entropie.__all__:
         assert getattr(entropie, name) is not None
     assert dir(entropie) == entropie.__all__
+
+
+def test_type_checkers_see_every_public_name():
+    """What is imported for them alone is what `__getattr__` finds, under the same names."""
+    tree = ast.parse(Path(entropie.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    seen = {alias.asname or alias.name for node in block.body for alias in node.names}
+    assert seen == set(entropie._HOMES)
+
+
+def test_results_say_what_they_are_in_a_few_lines():
+    colour = entropie.RandomizedResponse(domain_size=10, epsilon=1.0)
+    found = colour.guarantee(users=1000)
+    lines = [
+        "Guarantee of rr with epsilon 1: 1,000 people, 10 items, 1 report each",
+        "  all reports leak: at most 0.2\xa0% of people re-identified, certainty at most 0.7\xa0%",
+        "  one person's alone: at most 0.2\xa0% of people re-identified, certainty at most 0.3\xa0%",
+    ]
+    assert repr(found).splitlines() == lines
+    spent = entropie.Ledger().add(colour, "monday").guarantee(users=1000)
+    assert repr(spent).splitlines() == ["Guarantee of 1 report of each of 1,000 people, epsilon 1 in all", *lines[1:]]
+    made = entropie.calibrate(users=1000, domain_size=10, bayes_error=0.9)
+    head, cost, *rest = repr(made).splitlines()
+    assert head == "Calibration: randomized response, epsilon 3.453"
+    assert cost.startswith("  a share of 1 % has a standard error of ")
+    assert rest == repr(made.guarantee).splitlines()
 
 
 def test_unknown_names_are_refused():

@@ -113,7 +113,7 @@ def test_every_option_is_declared_once_and_reaches_the_command_line_and_the_door
         ({"seed": 1.5}, "Parameter `seed` must be a whole number"),
         ({"threads": 0}, "Parameter `threads` must be a whole number from 1 to 256"),
         ({"memory": "much"}, "Parameter `memory` must be a size, such as 512MB or 4GB, got 'much' instead."),
-        ({"rule": "thirds"}, "Parameter `rule` must be date, halves or history"),
+        ({"rule": "thirds"}, "Parameter `rule` must be one of date, halves, history, got 'thirds' instead."),
         ({"rule": "history"}, "Parameter `train_events` must be given under rule history"),
         ({"known_events": (0,)}, "Parameter `known_events` must be a whole number from 1"),
         ({"max_dirty_share": 2}, "Parameter `max_dirty_share` must be a share from 0 to 1"),

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
     from entropie.document.suite import Check
-    from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
+    from entropie.errors import (
+        EntropieError,
+        InvalidInput,
+        InvalidParameter,
+        OutputFailed,
+        ParametersMismatch,
+        Unreachable,
+    )
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
     from entropie.follow_up import compare, report

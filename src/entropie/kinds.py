@@ -45,10 +45,12 @@ def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) 
     """A value of an option as its field holds it, read from text where it is text; says what it should be."""
     read, rule = _KINDS[kind]
     try:
-        return read(value)
+        found = read(value)
     except (ValueError, TypeError, OverflowError):
-        rule = f"one of {', '.join(choices)}" if choices else rule
         raise InvalidParameter.of(name, rule, value) from None
+    if choices and found not in choices:
+        raise InvalidParameter.among(name, choices, value)
+    return found
 
 
 def _text(value: Any) -> str:

@@ -78,7 +78,7 @@ def schema(name: str) -> dict[str, Any]:
     'https://json-schema.org/draft/2020-12/schema'
     """
     if name not in names():
-        raise InvalidParameter.of("name", f"one of {', '.join(names())}", name)
+        raise InvalidParameter.among("name", names(), name)
     title, module, *kinds = _DOCUMENTS[name]
     home = import_module(f"entropie.{module}")
     return {

@@ -23,10 +23,12 @@ from entropie.cli.guarantee import (
 from entropie.cli.options import (
     COUNT,
     FILE,
+    NUMBER,
     SHARE,
     Command,
     guarantee_options,
     memory_option,
+    one_of,
     option,
     public_option,
     viewed,
@@ -42,24 +44,22 @@ if TYPE_CHECKING:
 @option("--users", "Input", "Number of people.", COUNT, "N", required=True)
 @option("--domain", "Input", "Number of items.", COUNT, "K", required=True)
 @option("--top", "Input", "Count the PHI most frequent items. [all]", COUNT, "PHI")
-@option("--zipf", "Input", "Their shares fall as 1/rank^S. [1]", float, "S")
+@option("--zipf", "Input", "Their shares fall as 1/rank^S. [1]", NUMBER, "S")
 @option("--shares", "Input", "Or: a file of their counts or shares.", FILE, "FILE")
 @option("--bayes-error", "Attacker", "Wanted error rate of the attacker.", SHARE, "B", required=True)
 @option("--certainty", "Attacker", "Certainty about one person, at most. [0.5]", SHARE, "P", default=0.5)
-@option(
-    "--scope", "Attacker", "All reports leak, or one person's. [all]", click.Choice(["all", "alone"]), default="all"
-)
+@option("--scope", "Attacker", "All reports leak, or one person's. [all]", one_of("all", "alone"), default="all")
 @guarantee_options
 @option(
     "--mechanism",
     "Mechanism",
     "rr, glh, subset, hadamard or unary. [the best]",
-    click.Choice(["rr", "glh", "subset", "hadamard", "unary", "auto"]),
+    one_of("rr", "glh", "subset", "hadamard", "unary", "auto"),
     "NAME",
     default="auto",
 )
 @option("--hash-size", "Mechanism", "Hash values of glh. [the best]", COUNT, "G")
-@option("--max-epsilon", "Mechanism", "Privacy budget of one report, at most.", float, "E")
+@option("--max-epsilon", "Mechanism", "Privacy budget of one report, at most.", NUMBER, "E")
 @option("--max-report-bits", "Mechanism", "Size of one report, at most.", COUNT, "B")
 @option("--parameters", "Output", "Write the parameter document here.", FILE, "FILE")
 @option("--chart", "Output", "Draw the trade-off here (.svg).", FILE, "FILE")

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, SHARE, Command, build_mechanism, option, public_option, viewed
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    NUMBER,
+    SHARE,
+    Command,
+    build_mechanism,
+    one_of,
+    option,
+    public_option,
+    viewed,
+)
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.words import count, digits, percent, plural
 
@@ -42,8 +53,8 @@ def collect() -> None:
 @option("--reports", "Input", "Reports of one person. [1]", COUNT, "T", default=1)
 @option("--opens", "Input", "First day, in UTC. [today]", DAY, "DAY")
 @option("--closes", "Input", f"Last day, in UTC. [{_MOST_DAYS} days later]", DAY, "DAY")
-@option("--mechanism", "Mechanism", "What devices run.", click.Choice(list(_KINDS)), required=True)
-@option("--epsilon", "Mechanism", "Privacy budget of one report.", float, "E")
+@option("--mechanism", "Mechanism", "What devices run.", one_of(*_KINDS), required=True)
+@option("--epsilon", "Mechanism", "Privacy budget of one report.", NUMBER, "E")
 @option("--theta", "Mechanism", "Or: the probability of the truth.", SHARE, "T")
 @option("--hash-size", "Mechanism", "Hash values of glh. [e^epsilon + 1]", COUNT, "G")
 @option("--bayes-error", "Verdict", "Error rate of the attacker, at least.", SHARE, "B")
@@ -218,8 +229,8 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, view: output
     multiple=True,
 )
 @option("--host", "Running", "Public listener. [127.0.0.1]", metavar="ADDRESS", default="127.0.0.1")
-@option("--port", "Running", "Its port; 0 takes a free one. [8080]", int, "PORT", default=8080)
-@option("--admin-port", "Running", "Port of the admin listener, on loopback. [8081]", int, "PORT", default=8081)
+@option("--port", "Running", "Its port; 0 takes a free one. [8080]", COUNT, "PORT", default=8080)
+@option("--admin-port", "Running", "Port of the admin listener, on loopback. [8081]", COUNT, "PORT", default=8081)
 @option("--mark", "Running", "Keep here how far a store in PostgreSQL has come.", FILE, "FILE")
 @option("--webhook", "Running", "Send alerts there, signed with a secret.", metavar="URL")
 @option("--new-token", "Running", "Replace the admin token.", is_flag=True)
@@ -279,9 +290,9 @@ def doctor(store: str, mark: Path | None, view: output.View) -> int:
 @click.command(cls=Command)
 @option("--to", "Input", "The collector.", metavar="URL", required=True)
 @option("--host", "Running", "Where to listen. [127.0.0.1]", metavar="ADDRESS", default="127.0.0.1")
-@option("--port", "Running", "Port; 0 takes a free one. [8082]", int, "PORT", default=8082)
+@option("--port", "Running", "Port; 0 takes a free one. [8082]", COUNT, "PORT", default=8082)
 @option("--batch", "Running", "Reports to send together. [100]", COUNT, "N", default=100)
-@option("--wait", "Running", "Longest wait for that many. [5]", float, "SECONDS", default=5.0)
+@option("--wait", "Running", "Longest wait for that many. [5]", NUMBER, "SECONDS", default=5.0)
 def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
     """Take reports from devices, shuffle them and hand on nothing else, until stopped.
 

@@ -50,7 +50,7 @@ _KEPT_REPORTS = 1 << 22
 @option("--top", "Output", "Largest estimates to show. [20]", COUNT, "N", default=20)
 @option("--level", "Output", "Confidence level. [0.95]", SHARE, "SHARE", default=0.95)
 @options_of(Run, without=("seed", "threads"))
-@viewed("json")
+@viewed("json", "quiet")
 def estimate(
     reports: tuple[str, ...],
     parameters: Path | None,

@@ -166,7 +166,7 @@ def _signed(number: float) -> str:
 @click.argument("assessment", type=FILE, metavar="ASSESSMENT.json")
 @option("--out", "Output", "The page. [report.html beside the assessment]", FILE, "FILE")
 @public_option
-@viewed("json")
+@viewed("json", "quiet")
 def report(assessment: Path, out: Path | None, view: output.View) -> None:
     """Make the report of an assessment again: one HTML page to read, print and sign.
 

@@ -13,7 +13,18 @@ from msgspec.structs import replace
 from entropie._version import __version__
 from entropie.cli import output
 from entropie.cli.apply import Safer
-from entropie.cli.options import COUNT, FILE, FOLDER, SHARE, Command, memory_option, option, public_option, viewed
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    FOLDER,
+    NAMES,
+    SHARE,
+    Command,
+    memory_option,
+    option,
+    public_option,
+    viewed,
+)
 from entropie.words import count, percent
 
 if TYPE_CHECKING:
@@ -28,7 +39,7 @@ _COSTS = {
 
 @click.command(cls=Command)
 @click.argument("table", type=click.Path(path_type=Path))
-@option("--columns", "Attacker", "Columns that an attacker may know.", metavar="A,B,C", required=True)
+@option("--columns", "Attacker", "Columns that an attacker may know.", NAMES, "A,B,C", required=True)
 @option("--id", "Input", "Column that holds the person, once each.", metavar="C", to="id_column")
 @option("--profile", "Verdict", "Meet this published limit.", metavar="NAME")
 @option("--k", "Verdict", "Everybody shares their values with N at least.", COUNT, "N")
@@ -49,7 +60,7 @@ _COSTS = {
 @option("--bins", "Mitigation", "Narrowest bands: age=10, age=width:5 or age=exact.", metavar="C=N", multiple=True)
 @option("--prefix", "Mitigation", "Column of codes to cut characters from.", metavar="C", to="prefixes", multiple=True)
 @option("--cost", "Mitigation", "information, loss or discernibility.", metavar="SCALE", default="information")
-@option("--keep", "Output", "Other columns to release, as they are.", metavar="A,B", default="")
+@option("--keep", "Output", "Other columns to release, as they are.", NAMES, "A,B", default=())
 @option("--out", "Output", "Folder for the plan and all numbers.", FOLDER, "DIR")
 @option("--apply", "Output", "Write the safer table too.", FILE, "FILE", to="apply_to")
 @public_option
@@ -75,7 +86,6 @@ def generalise(table: Path, out: Path | None, apply_to: Path | None, view: outpu
 
     files = dict(_file_of(text) for text in options["hierarchies"])
     options |= {"hierarchies": files, "bins": dict(rule_of(text) for text in options["bins"])}
-    options |= {name: _names(options[name]) for name in ("columns", "keep")}
     safer = Safer(apply_to)
     output.check_writable([table, *files.values()], safer.files, [] if out is None else [out / name for name in FILES])
     attempts = output.Attempts()
@@ -93,10 +103,6 @@ def generalise(table: Path, out: Path | None, apply_to: Path | None, view: outpu
     view.show(result.to_json, lambda: "\n".join([*shown, *told]))
     attempts.raise_failed()
     return result.exit_code
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")] if text else []
 
 
 def _file_of(text: str) -> tuple[str, Path]:

@@ -52,7 +52,7 @@ _SHARE_HELD = 4
 @public_option
 @option("--seed", "Running", "Simulate with a seed: protects nobody.", COUNT, "S")
 @memory_option
-@viewed("json")
+@viewed("json", "quiet")
 def obfuscate(
     values: Path,
     column: str,
@@ -97,7 +97,7 @@ def obfuscate(
     if set(keep) & {"parameters", *built.report_columns} or column in keep:
         raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
     job = _Job(values, column, keep, built, names, _source(seed))
-    with writing as writer, output.stage("obfuscating") as progress:
+    with writing as writer, output.stage("obfuscating", quiet=view.quiet) as progress:
         if keep_order:
             rows = job.write_in_order(writer, progress)
         else:

@@ -40,31 +40,39 @@ class Quantity(click.ParamType[Any]):
     def __init__(self, kind: Kind, choices: tuple[str, ...] = ()) -> None:
         self.name = kind
         self._kind = kind
-        self._choices = choices
+        self.choices = choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the value, or say what it should be."""
         try:
-            read = converted("value", self._kind, value, self._choices)
+            return converted("value", self._kind, value, self.choices)
         except EntropieError as problem:
-            rule = str(problem).removeprefix("Parameter `value` must be ").removesuffix(f", got {value!r} instead.")
-            return self.fail(f"{value!r} is not {rule}.", param, ctx)
-        if self._choices and read not in self._choices:
-            return self.fail(f"{value!r} is not one of {', '.join(self._choices)}.", param, ctx)
-        return read
+            rule, _, meant = (
+                str(problem).removeprefix("Parameter `value` must be ").partition(f", got {value!r} instead")
+            )
+            return self.fail(f"{value!r} is not {rule}{meant}", param, ctx)
 
 
-COUNT, SHARE, SIZE = Quantity("count"), Quantity("share"), Quantity("bytes")
+COUNT, SHARE, SIZE, NUMBER = Quantity("count"), Quantity("share"), Quantity("bytes"), Quantity("number")
+NAMES = Quantity("names")
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 class Grouped(click.Option):
-    """An option that says under which question the help lists it."""
+    """An option that says under which question the help lists it, and shows the choices of one that has no other."""
 
     def __init__(self, *names: Any, group: str = "", **settings: Any) -> None:
+        kind = settings.get("type")
+        if isinstance(kind, Quantity) and kind.choices and settings.get("metavar") is None:
+            settings["metavar"] = f"[{'|'.join(kind.choices)}]"
         super().__init__(*names, **settings)
         self.group = group
+
+
+def one_of(*names: str) -> Quantity:
+    """A choice among names, in capitals or not."""
+    return Quantity("choice", names)
 
 
 class Command(click.Command):
@@ -113,7 +121,7 @@ def _declared(section: type, field: dataclasses.Field[Any]) -> Callable[[AnyComm
     }
     if shown.kind == "flag":
         return click.option(name, field.name, is_flag=True, flag_value=not field.default, **settings)
-    settings["metavar"] = shown.metavar or f"[{'|'.join(shown.choices)}]"
+    settings["metavar"] = shown.metavar or None
     if shown.kind in ("texts", "counts"):
         one: Kind = "text" if shown.kind == "texts" else "count"
         return click.option(name, field.name, multiple=True, type=Quantity(one), **settings)
@@ -184,7 +192,7 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
     return _together(
         command,
         option("--mechanism", "Mechanism", "rr, glh, subset, unary, hadamard, noise or erasure.", metavar=names),
-        option("--epsilon", "Mechanism", "Privacy budget of one report.", float, "E"),
+        option("--epsilon", "Mechanism", "Privacy budget of one report.", NUMBER, "E"),
         option("--theta", "Mechanism", "Or: the probability of the truth.", SHARE, "T"),
         option("--hash-size", "Mechanism", "Hash values of glh. [e^epsilon + 1]", COUNT, "G"),
         option("--subset-size", "Mechanism", "Items of subset. [k/(e^epsilon + 1)]", COUNT, "D"),

@@ -205,9 +205,9 @@ def paragraph(text: str) -> str:
 
 
 @contextlib.contextmanager
-def stage(title: str) -> Iterator[Callable[[str, float], None]]:
+def stage(title: str, *, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     """Progress of work that is one stage to whoever waits, whatever its own stages are called."""
-    with stages() as tell:
+    with stages(quiet=quiet) as tell:
         yield lambda stage, share: tell(title, share)
 
 

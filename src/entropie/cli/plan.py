@@ -11,7 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, option, options_of, viewed
+from entropie.cli.options import COUNT, NUMBER, SHARE, SIZE, Command, given, one_of, option, options_of, viewed
 from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:
@@ -41,19 +41,19 @@ _MOST_EVENTS = 1e12  # of one person
 @click.command(cls=Command)
 @option("--users", "Input", "Number of people, such as 100M.", COUNT, "N", required=True)
 @option("--events", "Input", "Number of events, such as 10G.", COUNT, "E")
-@option("--events-per-user", "Input", "Events per person, instead of --events.", float, "E")
+@option("--events-per-user", "Input", "Events per person, instead of --events.", NUMBER, "E")
 @option("--items", "Input", "Number of items.", COUNT, "K", required=True)
 @option("--distinct", "Input", "Distinct items per event of a person. [0.5]", SHARE, "SHARE")
-@option("--people-per-event", "Input", "People who share an event's item.", float, "P")
-@option("--zipf", "Input", "Or their Zipf exponent. [0.7]", float, "S")
+@option("--people-per-event", "Input", "People who share an event's item.", NUMBER, "P")
+@option("--zipf", "Input", "Or their Zipf exponent. [0.7]", NUMBER, "S")
 @options_of(SplitRule)
 @options_of(Attackers, only=("matchers", "known_events", "control", "targets", "scope"))
-@option("--engine", "Running", "Engine. [spark with executors]", click.Choice(["local", "spark"]))
+@option("--engine", "Running", "Engine. [spark with executors]", one_of("local", "spark"))
 @option("--executors", "Running", "Spark executors to run on.", COUNT, "N")
-@option("--hours", "Running", "Or: find how many end in H hours.", float, "H")
+@option("--hours", "Running", "Or: find how many end in H hours.", NUMBER, "H")
 @option("--cores", "Running", "Cores of an executor. [4; all of this machine]", COUNT, "C")
 @option("--memory", "Running", "Memory of an executor. [16GB; no limit here]", SIZE, "SIZE")
-@option("--throughput", "Running", "MB/s of an executor. [200]", float, "MB", default=200.0)
+@option("--throughput", "Running", "MB/s of an executor. [200]", NUMBER, "MB", default=200.0)
 @viewed()
 def plan(view: output.View, **options: Any) -> None:
     """Project what an assessment takes: blocks, hours, memory, bytes moved.

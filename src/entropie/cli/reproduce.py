@@ -11,7 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output, stopping
-from entropie.cli.options import COUNT, FOLDER, Command, option, public_option, viewed
+from entropie.cli.options import COUNT, FOLDER, Command, one_of, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--scale",
     "Input",
     "30 s, 3 min, or up to 30 min. [small]",
-    click.Choice(["small", "medium", "paper"]),
+    one_of("small", "medium", "paper"),
     default="small",
 )
 @option("--out", "Output", "Folder for results. [entropie-paper]", FOLDER, "DIR", default=Path("entropie-paper"))

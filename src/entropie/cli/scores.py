@@ -11,7 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, FOLDER, Command, memory_option, option, public_option, viewed
+from entropie.cli.options import COUNT, FOLDER, NUMBER, Command, memory_option, one_of, option, public_option, viewed
 from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     "--failed",
     "Input",
     "Failed comparisons: drop, keep, lowest. [refuse]",
-    click.Choice(["refuse", "drop", "keep", "lowest"]),
+    one_of("refuse", "drop", "keep", "lowest"),
     "HOW",
     default="refuse",
 )
-@option("--failed-score", "Input", "Score of a failed one. [-1]", float, "X", default=-1.0)
+@option("--failed-score", "Input", "Score of a failed one. [-1]", NUMBER, "X", default=-1.0)
 @option("--set", "Input", "Matcher to use, of several in a folder.", metavar="NAME", to="matcher")
 @option("--name", "Input", "What to call the system. [its file]", metavar="NAME")
 @option("--system", "Input", "One beside it; lists: NAME=G,I.", metavar="NAME=PATH", to="others", multiple=True)

@@ -10,7 +10,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, SHARE, Command, memory_option, option, public_option, viewed
+from entropie.cli.options import COUNT, FILE, SHARE, Command, memory_option, one_of, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.data.simulation import Simulated
@@ -41,7 +41,7 @@ _CURVE = (0.01, 0.1, 0.5)
 
 
 @click.command(cls=Command)
-@click.argument("kind", type=click.Choice(_KINDS), metavar="KIND")
+@click.argument("kind", type=one_of(*_KINDS), metavar="KIND")
 @option("--users", "Input", "People to simulate. [as in the data set]", COUNT, "N")
 @option("--scale", "Input", "Share of its people, instead of --users.", SHARE, "F")
 @option("--compare", "Input", "Compare with the events of this file.", FILE, "REAL")

@@ -16,6 +16,7 @@ from entropie.cli.options import (
     COUNT,
     FILE,
     FOLDER,
+    NUMBER,
     Command,
     Grouped,
     given,
@@ -89,7 +90,7 @@ def _option_of(kind: Kind) -> click.Parameter:
 @option("--only", "Mitigation", "Try no kind but those named.", is_flag=True)
 @option("--cost", "Mitigation", "information, items, item-hours, flows or top.", metavar="SCALE", default="information")
 @option("--budget", "Running", "Attack N combinations at most. [40]", COUNT, "N")
-@option("--seconds", "Running", "Begin no other after S seconds.", float, "S")
+@option("--seconds", "Running", "Begin no other after S seconds.", NUMBER, "S")
 @option("--out", "Output", "Folder for plan, report and all numbers.", FOLDER, "DIR")
 @option("--apply", "Output", "Write the safer file, if one is found.", FILE, "FILE", to="apply_to")
 @junit_option

@@ -175,7 +175,7 @@ def find_world(kind: str) -> World:
     try:
         return WORLDS[kind]
     except KeyError:
-        raise InvalidParameter.of("kind", f"one of {', '.join(WORLDS)}", kind) from None
+        raise InvalidParameter.among("kind", WORLDS, kind) from None
 
 
 def simulate_traces(

@@ -24,6 +24,7 @@ from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import CountingRates, detectable_share
 from entropie.theory.weights import LossWeights
+from entropie.words import digits, percent
 
 MechanismName = Literal["rr", "glh", "subset", "hadamard", "unary", "auto"]
 _CERTAINTIES = (0.1, 0.5, 0.9, 0.99, 1.0)
@@ -156,7 +157,7 @@ class Alternative:
     expected_loss: ExpectedLoss
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Calibration:
     """The outcome: a mechanism, its guarantee, its expected loss, the alternatives, and what the limits cost."""
 
@@ -231,6 +232,17 @@ class Calibration:
             trade_off=self.trade_off,
             limit_costs=self.limit_costs,
         ).to_json()
+
+    def __repr__(self) -> str:
+        needed = "" if self.noise_needed else " (not needed: pseudonyms alone are enough)"
+        error = percent(min(1.0, self.expected_loss.share_1pct_sd))
+        return "\n".join(
+            [
+                f"Calibration: {self.mechanism.title}, epsilon {digits(self.mechanism.epsilon, 4)}{needed}",
+                f"  a share of 1 % has a standard error of {error}",
+                repr(self.guarantee),
+            ]
+        )
 
     def _repr_html_(self) -> str:
         loss = msgspec.structs.asdict(self.expected_loss)

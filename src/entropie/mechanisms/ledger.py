@@ -21,8 +21,9 @@ from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import from_document, parameters_id, to_document
 from entropie.theory import any_mechanism, checks, spending
 from entropie.theory.crowd import Crowd
-from entropie.theory.guarantee import AllReports
+from entropie.theory.guarantee import AllReports, in_lines
 from entropie.theory.special import largest_where
+from entropie.words import digits, plural
 
 _LONGEST_NAME = 200
 _MOST_REPORTS = 10**6
@@ -44,6 +45,10 @@ class LedgerGuarantee(Part, frozen=True):
     alone: SpentAlone
     all_reports: AllReports
     spent: list[SpentOnce]
+
+    def __repr__(self) -> str:
+        sent = f"{plural(self.reports_per_user, 'report')} of each of {plural(self.users, 'person', 'people')}"
+        return in_lines(f"Guarantee of {sent}, epsilon {digits(self.epsilon, 4)} in all", self.all_reports, self.alone)
 
 
 @dataclass(frozen=True, slots=True)

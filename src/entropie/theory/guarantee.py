@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.document.ledger import AllReports as AllReports
+from entropie.document.ledger import SpentAlone
 from entropie.notebook import html_table
 from entropie.theory import (
     any_mechanism,
@@ -27,7 +28,7 @@ from entropie.theory import (
 )
 from entropie.theory.crowd import Crowd
 from entropie.theory.special import theta_of
-from entropie.words import plural
+from entropie.words import digits, percent, plural
 
 _ROUNDING = 1.0 + 1e-12
 """Raises what floating-point sums and bisections find, so that it is a bound in spite of their rounding."""
@@ -101,6 +102,12 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
     alpha_bits_ideal_hash: float | None = None
     bayes_error_ideal_hash: float | None = None
 
+    def __repr__(self) -> str:
+        channel, store = self.mechanism, self.all_reports
+        people, items = plural(self.users, "person", "people"), plural(channel.domain_size, "item")
+        each = f"{people}, {items}, {plural(self.reports_per_user, 'report')} each"
+        return in_lines(f"Guarantee of {channel.kind} with epsilon {digits(channel.epsilon, 4)}: {each}", store, self)
+
     def _repr_html_(self) -> str:
         channel, reports = self.mechanism, plural(self.reports_per_user, "report")
         people = plural(self.users, "person", "people")
@@ -115,6 +122,21 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
             ("theta", channel.theta, channel.theta),
         ]
         return html_table(caption, ("guarantee", "all reports leak", "one person's alone"), rows)
+
+
+def in_lines(head: str, store: AllReports, alone: Guarantee | SpentAlone) -> str:
+    """What a guarantee says of itself: a head, and a line for each leak."""
+    leaks = {"all reports leak": store, "one person's alone": alone}
+    return "\n".join(
+        [
+            head,
+            *(
+                f"  {leaked}: at most {percent(1.0 - what.bayes_error)} of people re-identified, certainty at most "
+                f"{percent(what.posterior_max)}"
+                for leaked, what in leaks.items()
+            ),
+        ]
+    )
 
 
 def certified_success(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None = None) -> Fraction:
