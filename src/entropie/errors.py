@@ -126,6 +126,11 @@ class InvalidInput(EntropieError, ValueError):
     """A file, a column or a value cannot be used."""
 
 
+def extra_needed(what: str, extra: str) -> InvalidInput:
+    """What to install where a part of this package is not there."""
+    return InvalidInput(f"{what} the extra `{extra}`; run: pip install 'entropie[{extra}]'")
+
+
 class InputTooLarge(InvalidInput):
     """What was read takes more memory than it may."""
 

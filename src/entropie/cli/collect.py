@@ -16,13 +16,14 @@ from entropie.cli.options import (
     NUMBER,
     SHARE,
     Command,
+    beside,
     build_mechanism,
     one_of,
     option,
     public_option,
     viewed,
 )
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InvalidInput, InvalidParameter, extra_needed
 from entropie.words import count, digits, percent, plural
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, view: output
     from entropie.data.columns import TableWriter
     from entropie.mechanisms.parameters import to_document
 
-    parameters = out.with_name(f"{out.name}.parameters.json")
+    parameters = beside(out)
     output.check_writable([*records, collection], [out, parameters])
     name = f"The collection document {collection}"
     made = read(read_bytes(collection, name), name)
@@ -259,7 +260,7 @@ def serve(
         from entropie.collector.service import Served, serve
         from entropie.collector.webhook import Webhook
     except ImportError:
-        raise InvalidInput("The service needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+        raise extra_needed("The service needs", "collector") from None
     documents = tuple(read_bytes(path, f"The collection document {path}") for path in collections)
     told = None if webhook is None else Webhook(webhook, os.environ.get(_SECRET, "").encode())
     serve(Served(store, host, port, admin_port, documents, new_token, told, mark), output.show, output.complain)
@@ -306,5 +307,5 @@ def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
         from entropie.collector.relay import Relaying
         from entropie.collector.relay import relay as run
     except ImportError:
-        raise InvalidInput("The relay needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+        raise extra_needed("The relay needs", "collector") from None
     run(Relaying(to, batch, wait), host, port, output.show, output.complain)

@@ -18,6 +18,8 @@ from entropie.cli.options import (
     FILE,
     SHARE,
     Command,
+    beside,
+    check_agreement,
     dictionary_option,
     load_parameters,
     option,
@@ -97,10 +99,7 @@ def estimate(
         raise InvalidParameter.of("top", "a whole number of at least 1", top)
     built = _parameters_of(files, memory) if parameters is None else load_parameters(parameters)
     names = None if dictionary is None else Dictionary.load(dictionary, memory)
-    if names is not None and len(names) != built.domain_size:
-        raise InvalidInput(
-            f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
-        )
+    check_agreement(names, built.domain_size)
     codes = _codes_of_items(items, names, built.domain_size)
     saved = [file for file in files if file.suffix == ".npz"]
     counts = _count_all(files if master is None else saved, built, codes, memory)
@@ -140,15 +139,15 @@ def _parameters_of(files: Sequence[Path], memory: int | None) -> Any:
 
     found = []
     for file in files:
-        beside = file.with_name(f"{file.name}.parameters.json")
+        described = beside(file)
         if file.suffix == ".npz":
             found.append(from_document(load_counts(file, memory).parameters))
-        elif beside.exists():
-            found.append(load_parameters(beside))
+        elif described.exists():
+            found.append(load_parameters(described))
         else:
             raise InvalidParameter(
                 "Give --parameters FILE, the parameter document the reports were made under; "
-                f"{beside.name} is not there."
+                f"{described.name} is not there."
             )
     if not found:
         raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")

@@ -16,8 +16,8 @@ from entropie.cli.options import (
     FILE,
     Command,
     build_mechanism,
+    chosen_mechanism,
     guarantee_options,
-    load_parameters,
     mechanism_options,
     memory_option,
     option,
@@ -114,10 +114,8 @@ def _from_matrix(path: Path, crowd: Crowd, memory: int | None) -> MatrixGuarante
 
 def _mechanism(parameters: Path | None, options: dict[str, Any]) -> Any:
     """The mechanism of a parameter document, or of the options."""
-    if parameters is not None:
-        if any(value is not None for value in options.values()):
-            raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
-        return load_parameters(parameters)
+    if (described := chosen_mechanism(parameters, options)) is not None:
+        return described
     if options["mechanism"] is None:
         from entropie.mechanisms.registry import tunable_kinds
 

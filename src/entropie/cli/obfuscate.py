@@ -16,9 +16,11 @@ from entropie.cli.options import (
     COUNT,
     FILE,
     Command,
+    beside,
     build_mechanism,
+    check_agreement,
+    chosen_mechanism,
     dictionary_option,
-    load_parameters,
     mechanism_options,
     memory_option,
     option,
@@ -85,7 +87,7 @@ def obfuscate(
     from entropie.mechanisms.parameters import parameters_id, to_document
 
     begun = time.perf_counter()
-    document = parameters or out.with_name(out.name + ".parameters.json")
+    document = parameters or beside(out)
     made = None if dictionary is None or dictionary.exists() else dictionary
     known = None if made else dictionary
     written = [out, made, document if parameters is None else None]
@@ -213,23 +215,17 @@ def _dictionary_of(values: Path, column: str, path: Path | None, memory: int | N
 
 def _mechanism_of(parameters: Path | None, options: dict[str, Any], names: Dictionary | None) -> Any:
     """The mechanism of the parameter document or of the options, for the items of the dictionary if there is one."""
-    from entropie.errors import InvalidInput, InvalidParameter
+    from entropie.errors import InvalidParameter
 
-    if parameters is not None:
-        if any(option is not None for option in options.values()):
-            raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
-        built = load_parameters(parameters)
-    else:
+    built = chosen_mechanism(parameters, options)
+    if built is None:
         domain = options.pop("domain")
         if options["mechanism"] is None:
             raise InvalidParameter("Give --parameters FILE, or --mechanism with --epsilon or --theta.")
         if (names is None) == (domain is None):
             raise InvalidParameter("Give either --domain (the column holds codes) or --dictionary (it holds names).")
         built = build_mechanism(domain=domain if names is None else len(names), **options)
-    if names is not None and len(names) != built.domain_size:
-        raise InvalidInput(
-            f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
-        )
+    check_agreement(names, built.domain_size)
     return built
 
 

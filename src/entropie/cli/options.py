@@ -6,16 +6,19 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from entropie.atomic import publicly
 from entropie.cli.output import View
-from entropie.errors import EntropieError, InvalidInput
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.kinds import Kind, converted, option_of
 from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
 from entropie.table_request import Table, TableOutput
+
+if TYPE_CHECKING:
+    from entropie.data.columns import Dictionary
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -255,6 +258,30 @@ def _distribution(path: Path) -> Any:
     if len(table) != 1:
         raise InvalidInput(f"{path} has {len(table)} rows; --noise takes one row, with a probability for every item.")
     return table[0]
+
+
+def chosen_mechanism(parameters: Path | None, mechanism: Mapping[str, Any]) -> Any | None:
+    """The mechanism of a parameter document, beside which no option may describe another; None without a document."""
+    if parameters is None:
+        return None
+    if any(value is not None for value in mechanism.values()):
+        raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
+    return load_parameters(parameters)
+
+
+def check_agreement(names: Dictionary | None, domain_size: int) -> None:
+    """Refuse a dictionary of other items than the parameters are for."""
+    if names is not None and len(names) != domain_size:
+        raise InvalidInput(
+            f"The dictionary has {len(names)} items, the parameters are for {domain_size}; they must agree."
+        )
+
+
+def beside(reports: Path) -> Path:
+    """The parameter document beside a file of reports."""
+    from entropie.data.reported import BESIDE
+
+    return reports.with_name(f"{reports.name}{BESIDE}")
 
 
 def load_parameters(path: Path) -> Any:

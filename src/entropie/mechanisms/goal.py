@@ -20,6 +20,7 @@ from entropie.theory.guarantee import (
     noisy_success,
     raised,
 )
+from entropie.theory.special import last_where
 from entropie.theory.weights import LossWeights
 
 Scope = Literal["all", "alone"]
@@ -127,16 +128,9 @@ class Goal:
 
     def largest_step(self, family: Family) -> int:
         """Its step; pure noise meets every goal that `check` lets pass."""
-        low, high = 0, family.steps
-        if self.met(family.at(high)):
-            return high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.met(family.at(middle)):
-                low = middle
-            else:
-                high = middle
-        return low
+        if self.met(family.at(family.steps)):
+            return family.steps
+        return last_where(lambda step: self.met(family.at(step)), 0, family.steps)
 
 
 def _success_alone(made: Calibrated, crowd: Crowd) -> Fraction:

@@ -22,7 +22,7 @@ from entropie.mechanisms.parameters import from_document, parameters_id, to_docu
 from entropie.theory import any_mechanism, checks, spending
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import AllReports, in_lines
-from entropie.theory.special import largest_where
+from entropie.theory.special import largest_where, last_where
 from entropie.words import digits, plural
 
 _LONGEST_NAME = 200
@@ -246,10 +246,7 @@ class Ledger:
             low, high = high, 2 * high
             if low >= _MOST_REPORTS:
                 return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if _within(_with(sent, mechanism, middle), budget) else (low, middle)
-        return low
+        return last_where(lambda more: _within(_with(sent, mechanism, more), budget), low, high)
 
     def to_document(self) -> str:
         """The canonical JSON text: sorted keys and entries, no white space, ASCII."""
