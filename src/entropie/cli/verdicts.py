@@ -115,6 +115,13 @@ def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:
     return lines
 
 
+def rests_on(document: Mapping[str, Any]) -> list[str]:
+    """The verdict with all that stands behind it, as lines of a terminal."""
+    verdict = document["verdict"]
+    lines = [verdict["sentence"], *verdict["rests_on"], f"Source of the limit: {verdict['profile']['source']}."]
+    return [*map(output.paragraph, lines), f"Review by {document['review']['date']}."]
+
+
 def files_text(files: Sequence[Path]) -> list[str]:
     """Where to read more, of the files that were written."""
     report = next((file for file in files if file.suffix == ".html"), None)

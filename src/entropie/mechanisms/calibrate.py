@@ -352,15 +352,12 @@ def _nothing_fits(goal: Goal, kinds: tuple[str, ...]) -> Exception:
     if goal.domain_size > max(largest_domain(kind) for kind in kinds):
         most = int(max(largest_domain(kind) for kind in kinds))
         return InvalidParameter.of("domain", f"at most {most} for {' or '.join(kinds)}", goal.domain_size)
-    smallest = math.ceil(min(one.family.at(0).report_bits for one in best_of_each(_any_size(goal), kinds)))
+    of_any_size = best_of_each(replace(goal, max_report_bits=math.inf), kinds)
+    smallest = math.ceil(min(one.family.at(0).report_bits for one in of_any_size))
     return Unreachable(
         f"No report of at most {goal.max_report_bits:.10g} bits is about {goal.domain_size} items; "
         f"raise {option('max_report_bits')} to {smallest}."
     )
-
-
-def _any_size(goal: Goal) -> Goal:
-    return replace(goal, max_report_bits=math.inf)
 
 
 def _paper_setting(family: Family, goal: Goal) -> PaperSetting | None:

@@ -11,6 +11,7 @@ from entropie.errors import InvalidParameter, Unreachable, option
 from entropie.mechanisms.families import Calibrated, Family
 from entropie.mechanisms.truth import ShapedMechanism
 from entropie.theory import any_mechanism, checks, everybody, fano
+from entropie.theory.calibration import beyond_chance
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import (
     certified_alpha_bits,
@@ -79,10 +80,7 @@ class Goal:
         """Refuse what pure noise does not reach."""
         chance = min(Fraction(1), self.crowd.guesses)
         if chance > self.allowed:
-            raise Unreachable(
-                f"An error rate of {self.bayes_error:.10g} cannot be guaranteed: by chance alone it is "
-                f"{float(1 - chance):.10g} at most; lower {option('bayes_error')}, or have more people."
-            )
+            raise beyond_chance(self.bayes_error, float(1 - chance))
         known = self.certainty_at(0.0)
         if known > self.certainty:
             raise Unreachable(

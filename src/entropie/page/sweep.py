@@ -45,7 +45,8 @@ def frontier(document: dict[str, Any], width: int) -> list[Spec]:
     x, y = share("cost", f"Cost: {_COSTS[document['scale']]}"), share("value", "People judged who are re-identified")
     if width <= NARROW:
         x["axis"]["values"] = [0, 0.25, 0.5, 0.75, 1]
-    limit: Rows = [{"value": document["profile"]["limit"], "cost": 0.0, "text": _limit_text(document)}]
+    most = document["profile"]["limit"]
+    limit: Rows = [{"value": most, "cost": 0.0, "text": f"limit {words.stated(most)}"}]
     best = [rows[0], *(rows[1 + place] for place in document["frontier"])]
     named = {"type": "text", "align": "left", "dx": 4, "dy": -8, "color": ORANGE}
     halo = {**named, "stroke": "white", "strokeWidth": 5, "strokeJoin": "round"}
@@ -59,10 +60,6 @@ def frontier(document: dict[str, Any], width: int) -> list[Spec]:
     if document["chosen"] is not None and document["rows"][document["chosen"]]["steps"]:
         layers += ringed([rows[1 + document["chosen"]]], x, y)
     return [layered("Risk left by every combination tried against its cost, with the limit.", 340, layers)]
-
-
-def _limit_text(document: dict[str, Any]) -> str:
-    return f"limit {words.stated(document['profile']['limit'])}"
 
 
 def _point(row: dict[str, Any], name: str) -> dict[str, Any]:
