@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import entropie
+import entropie.gate.comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -103,3 +104,22 @@ def test_ctrl_c_leaves_no_door_as_another_error(monkeypatch):
 @pytest.mark.parametrize("name", ["apply", "assess", "attributes", "compare", "protect", "report", "scores", "sweep"])
 def test_every_door_to_compiled_code_is_one_of_these(name):
     assert inspect.unwrap(getattr(entropie, name)) is not getattr(entropie, name)
+
+
+def test_shares_and_counts_may_be_text_in_python_too():
+    """A budget, a policy and a goal read 90% and 1K as the command line does, and keep them as numbers."""
+    limits = {"certainty": "50%", "bayes_error": "90%"}
+    budget = entropie.Budget(users="1K", epsilon=3.0, **limits)
+    assert budget == entropie.Budget(users=1000, epsilon=3.0, certainty=0.5, bayes_error=0.9)
+    spent = entropie.Ledger().add(entropie.RandomizedResponse(domain_size=10, epsilon=1.0), "monday")
+    assert spent.left(budget).within
+    assert entropie.Policy("90%", "50%") == entropie.Policy(0.9, 0.5)
+    assert entropie.Goal(entropie.Crowd(1000), 10, **limits) == entropie.Goal(entropie.Crowd(1000), 10, 0.9, 0.5)
+    for name in limits:
+        with pytest.raises(entropie.InvalidParameter, match=f"`{name}` must be a (share|probability) from 0 to 1"):
+            entropie.Budget(users=10, **{name: "110%"})
+    with pytest.raises(
+        entropie.InvalidParameter, match="`tolerance_error` must be a share of people from 0 to below 1"
+    ):
+        entropie.gate.comparison.tolerated("100%")
+    assert entropie.gate.comparison.tolerated("1%") == 0.01

@@ -107,10 +107,11 @@ class Comparison(Part, frozen=True):
         return 3 if strict and self.outcome in ("undecided", "not comparable") else 0
 
 
-def check_tolerance(tolerance: float) -> None:
-    """Refuse a rise to accept that is no share of people, or all of them."""
+def tolerated(tolerance: float | str) -> float:
+    """A rise to accept; refuses what is no share of people, or all of them."""
     rule = "a share of people from 0 to below 1"
-    checks.real_number("tolerance_error", tolerance, rule, 0.0, math.nextafter(1.0, 0.0))
+    share = checks.share_value("tolerance_error", tolerance, rule)
+    return checks.real_number("tolerance_error", share, rule, 0.0, math.nextafter(1.0, 0.0))
 
 
 def turned(old: Verdict | None, new: Verdict | None) -> str | None:
@@ -127,9 +128,9 @@ def grown(old: int, new: int) -> tuple[str, str]:
     return counts, f"T{counts[1:]}: for that reason alone it became {harder} to re-identify one of them."
 
 
-def compare(old: dict[str, Any], new: dict[str, Any], tolerance: float = 0.0) -> Comparison:
-    """Compare two assessments' plain documents; a rise of the risk by up to `tolerance` (a share) is accepted."""
-    check_tolerance(tolerance)
+def compare(old: dict[str, Any], new: dict[str, Any], given: float | str = 0.0) -> Comparison:
+    """Compare two assessments' plain documents; a rise of the risk by up to this share is accepted."""
+    tolerance = tolerated(given)
     pair = _Pair(typed(old), typed(new), same=_results(old) == _results(new))
     before, after = Side.of(pair.old), Side.of(pair.new)
     risk = Difference(0.0, 0.0, 0.0) if pair.same else difference(before.risk, after.risk)

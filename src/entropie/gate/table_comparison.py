@@ -10,7 +10,7 @@ from typing import Literal
 
 from entropie.document.base import Count, Part, Share
 from entropie.document.measured import ShareInterval
-from entropie.gate.comparison import Difference, Outcome, check_tolerance, difference, grown, turned
+from entropie.gate.comparison import Difference, Outcome, difference, grown, tolerated, turned
 from entropie.mitigate.attribute_risk import AttributeRisk
 from entropie.words import count, listed, percent, points, stated
 
@@ -75,9 +75,9 @@ class TableComparison(Part, frozen=True):
         return 1 if self.outcome == "risen" else 0
 
 
-def compare(old: AttributeRisk, new: AttributeRisk, tolerance: float = 0.0) -> TableComparison:
-    """Compare two assessments; a rise of the risk by up to `tolerance` (a share) is accepted."""
-    check_tolerance(tolerance)
+def compare(old: AttributeRisk, new: AttributeRisk, given: float | str = 0.0) -> TableComparison:
+    """Compare two assessments; a rise of the risk by up to this share is accepted."""
+    tolerance = tolerated(given)
     before, after = TableSide.of(old), TableSide.of(new)
     average = difference(before.identification_risk, after.identification_risk)
     highest = after.highest_risk - before.highest_risk

@@ -59,7 +59,7 @@ class Goal:
         checked = {
             "domain_size": checks.whole_number("domain", self.domain_size, at_least=2),
             "bayes_error": checks.bayes_error_value(self.bayes_error),
-            "certainty": checks.real_number("certainty", self.certainty, rule, 0.0, 1.0),
+            "certainty": checks.share_value("certainty", self.certainty, rule),
             "max_epsilon": checks.real_number("max_epsilon", self.max_epsilon, positive, 5e-324, math.inf),
             "max_report_bits": checks.real_number("max_report_bits", self.max_report_bits, positive, 5e-324, math.inf),
             "weights": self.weights or LossWeights.whole(self.domain_size),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -73,13 +73,15 @@ class Budget:
     def __post_init__(self) -> None:
         if self.scope not in ("all", "alone"):
             raise InvalidParameter.of("scope", "all or alone", self.scope)
-        if self.epsilon is not None:
-            checks.epsilon_value(self.epsilon)
-        if self.certainty is not None:
-            checks.real_number("certainty", self.certainty, "a probability from 0 to 1", 0.0, 1.0)
-        if self.bayes_error is not None:
-            checks.bayes_error_value(self.bayes_error)
-        _ = self.crowd
+        read: dict[str, Callable[[object], float]] = {
+            "epsilon": checks.epsilon_value,
+            "certainty": lambda value: checks.share_value("certainty", value, "a probability from 0 to 1"),
+            "bayes_error": checks.bayes_error_value,
+        }
+        for name, number in read.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(getattr(self, name)))
+        object.__setattr__(self, "users", self.crowd.users)
 
     @property
     def crowd(self) -> Crowd:
