@@ -122,6 +122,7 @@ def test_every_option_is_declared_once_and_reaches_the_command_line_and_the_door
         ({"title": " "}, "Parameter `title` must be a text that is not empty"),
         ({"master": "local[1]"}, "`master=` goes with `engine=` spark, and only there."),
         ({"colour": "red"}, "Unknown option 'colour'."),
+        ({"matcherz": "visit"}, "Unknown option 'matcherz'; did you mean `matchers`?"),
     ],
 )  # fmt: skip
 def test_what_breaks_a_rule_is_refused_at_once(options, sentence):
@@ -134,9 +135,9 @@ def test_what_breaks_a_rule_is_refused_at_once(options, sentence):
     ("text", "sentence"),
     [
         ("[source", "is not TOML"),
-        ("[sauce]\nuser = 'a'", "may have the tables"),
+        ("[sauce]\nuser = 'a'", "may have the tables .*, got `sauce` instead; did you mean `source`"),
         ("user = 'a'", "may have the tables"),
-        ("[source]\nuse = 'a'", "Table `source` of"),
+        ("[source]\nuse = 'a'", "Table `source` of .*, got `use` instead; did you mean `user`"),
         ("[run]\nseed = 'x'", "Parameter `seed` must be a whole number"),
     ],
 )
