@@ -113,7 +113,7 @@ def test_every_option_is_declared_once_and_reaches_the_command_line_and_the_door
         ({"seed": 1.5}, "Parameter `seed` must be a whole number"),
         ({"threads": 0}, "Parameter `threads` must be a whole number from 1 to 256"),
         ({"memory": "much"}, "Parameter `memory` must be a size, such as 512MB or 4GB, got 'much' instead."),
-        ({"rule": "thirds"}, "Parameter `rule` must be date, halves or history"),
+        ({"rule": "thirds"}, "Parameter `rule` must be one of date, halves, history, got 'thirds' instead."),
         ({"rule": "history"}, "Parameter `train_events` must be given under rule history"),
         ({"known_events": (0,)}, "Parameter `known_events` must be a whole number from 1"),
         ({"max_dirty_share": 2}, "Parameter `max_dirty_share` must be a share from 0 to 1"),
@@ -122,6 +122,7 @@ def test_every_option_is_declared_once_and_reaches_the_command_line_and_the_door
         ({"title": " "}, "Parameter `title` must be a text that is not empty"),
         ({"master": "local[1]"}, "`master=` goes with `engine=` spark, and only there."),
         ({"colour": "red"}, "Unknown option 'colour'."),
+        ({"matcherz": "visit"}, "Unknown option 'matcherz'; did you mean `matchers`?"),
     ],
 )  # fmt: skip
 def test_what_breaks_a_rule_is_refused_at_once(options, sentence):
@@ -134,9 +135,9 @@ def test_what_breaks_a_rule_is_refused_at_once(options, sentence):
     ("text", "sentence"),
     [
         ("[source", "is not TOML"),
-        ("[sauce]\nuser = 'a'", "may have the tables"),
+        ("[sauce]\nuser = 'a'", "may have the tables .*, got `sauce` instead; did you mean `source`"),
         ("user = 'a'", "may have the tables"),
-        ("[source]\nuse = 'a'", "Table `source` of"),
+        ("[source]\nuse = 'a'", "Table `source` of .*, got `use` instead; did you mean `user`"),
         ("[run]\nseed = 'x'", "Parameter `seed` must be a whole number"),
     ],
 )

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     from entropie.attack.store import StoreAttack, attack_store
     from entropie.collector.client import Client, NotSent, Policy, Refused
     from entropie.document.suite import Check
-    from entropie.errors import EntropieError, InvalidInput, InvalidParameter, ParametersMismatch, Unreachable
+    from entropie.errors import (
+        EntropieError,
+        InvalidInput,
+        InvalidParameter,
+        OutputFailed,
+        ParametersMismatch,
+        Unreachable,
+    )
     from entropie.estimation.counts import Counts
     from entropie.estimation.estimates import Estimates, accuracy
     from entropie.follow_up import compare, report
+    from entropie.gate.comparison import Comparison
+    from entropie.gate.table_comparison import TableComparison
     from entropie.measures.scoreset import ScoreSetMeasures
     from entropie.measures.scoreset import score_measures as scores
     from entropie.mechanisms.calibrate import Calibration, calibrate, design
@@ -62,6 +71,8 @@ _NAMES = {
     "estimation.counts": "Counts",
     "estimation.estimates": "Estimates accuracy",
     "follow_up": "compare report",
+    "gate.comparison": "Comparison",
+    "gate.table_comparison": "TableComparison",
     "measures.scoreset": "ScoreSetMeasures scores:score_measures",
     "mechanisms.calibrate": "Calibration calibrate design",
     "mechanisms.choice": "RandomChoice",
@@ -97,15 +108,15 @@ _HOMES = {name.partition(":")[0]: (home, name) for home, names in _NAMES.items()
 """Each public name, the module it is from, and after a colon what it is called there."""
 
 __all__ = [
-    "Assessment", "AttributeRisk", "Audit", "Budget", "Calibration", "Check", "Client", "Counts", "Crowd",
-    "EntropieError", "Erasure", "Estimates", "Generalisation", "Goal", "Guarantee", "HadamardResponse", "HashFamily",
-    "HashedReport", "HashedReports", "Identity", "InvalidInput", "InvalidParameter", "Ledger", "LedgerGuarantee",
-    "LocalHashing", "LossWeights", "Manifest", "Mitigation", "NoiseResponse", "NotSent", "OutputFailed",
-    "ParametersMismatch", "Policy", "Protection", "RandomChoice", "RandomizedResponse", "Refused", "ScoreSetMeasures",
-    "StoreAttack", "SubsetSelection", "Sweep", "TableAssessment", "TableManifest", "UnaryEncoding", "Unreachable",
-    "__version__", "accuracy", "apply", "assess", "attack_store", "attributes", "audit", "calibrate", "check",
-    "compare", "design", "from_document", "generalise", "parameters_id", "protect", "report", "scores", "sweep",
-    "to_document",
+    "Assessment", "AttributeRisk", "Audit", "Budget", "Calibration", "Check", "Client", "Comparison", "Counts",
+    "Crowd", "EntropieError", "Erasure", "Estimates", "Generalisation", "Goal", "Guarantee", "HadamardResponse",
+    "HashFamily", "HashedReport", "HashedReports", "Identity", "InvalidInput", "InvalidParameter", "Ledger",
+    "LedgerGuarantee", "LocalHashing", "LossWeights", "Manifest", "Mitigation", "NoiseResponse", "NotSent",
+    "OutputFailed", "ParametersMismatch", "Policy", "Protection", "RandomChoice", "RandomizedResponse", "Refused",
+    "ScoreSetMeasures", "StoreAttack", "SubsetSelection", "Sweep", "TableAssessment", "TableComparison",
+    "TableManifest", "UnaryEncoding", "Unreachable", "__version__", "accuracy", "apply", "assess", "attack_store",
+    "attributes", "audit", "calibrate", "check", "compare", "design", "from_document", "generalise", "parameters_id",
+    "protect", "report", "scores", "sweep", "to_document",
 ]  # fmt: skip
 
 

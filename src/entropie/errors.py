@@ -20,7 +20,7 @@ import functools
 import re
 import traceback
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -114,9 +114,21 @@ class InvalidParameter(EntropieError, ValueError):
         """Build the standard sentence: which parameter, what it must be, what it was."""
         return cls(f"Parameter `{name}` must be {rule}, got {_brief(value)} instead.")
 
+    @classmethod
+    def among(cls, name: str, names: Iterable[str], value: object) -> InvalidParameter:
+        """The same where it must be one of these names, with the one that was nearly written."""
+        known = list(names)
+        rule = f"Parameter `{name}` must be one of {', '.join(known)}"
+        return cls(f"{rule}, got {_brief(value)} instead{meant(value, known)}")
+
 
 class InvalidInput(EntropieError, ValueError):
     """A file, a column or a value cannot be used."""
+
+
+def extra_needed(what: str, extra: str) -> InvalidInput:
+    """What to install where a part of this package is not there."""
+    return InvalidInput(f"{what} the extra `{extra}`; run: pip install 'entropie[{extra}]'")
 
 
 class InputTooLarge(InvalidInput):
@@ -167,6 +179,18 @@ def interruptible(door: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
             raise
 
     return called
+
+
+def meant(value: object, names: Iterable[str]) -> str:
+    """The end of a sentence about a name that is none of these: which of them was nearly written.
+
+    >>> meant("vist", ["markov", "visit"]), meant("other", ["markov", "visit"])
+    ('; did you mean `visit`?', '.')
+    """
+    import difflib
+
+    near = difflib.get_close_matches(str(value).lower(), list(names), 1)
+    return f"; did you mean `{near[0]}`?" if near else "."
 
 
 def _brief(value: object) -> str:

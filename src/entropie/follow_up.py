@@ -23,7 +23,9 @@ AnyAssessment = Assessment | TableAssessment | Mapping[str, Any] | str | os.Path
 
 
 @interruptible
-def compare(old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float = 0.0) -> Comparison | TableComparison:
+def compare(
+    old: AnyAssessment, new: AnyAssessment, *, tolerance_error: float | str = 0.0
+) -> Comparison | TableComparison:
     """Say whether the risk rose from one assessment to another, by more than a tolerance (a share of people).
 
     Both are of events, or both of tables.

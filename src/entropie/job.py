@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_type_hints
 
-from entropie.errors import InvalidInput, InvalidParameter, option, without_password
+from entropie.errors import InvalidInput, InvalidParameter, meant, option, without_password
 from entropie.kinds import converted, option_of
 from entropie.toml import read_toml, toml_value
 
@@ -54,7 +54,8 @@ class Job:
             first = {cls.DATA: data} if cls.DATA in {f.name for f in fields(kind)} else {}
             sections[name] = kind(**{**first, **mine})
         if given:
-            raise InvalidParameter(f"Unknown option {', '.join(map(repr, given))}.")
+            known = [f.name for kind in cls.SECTIONS.values() for f in fields(kind)]
+            raise InvalidParameter(f"Unknown option {', '.join(map(repr, given))}{meant(next(iter(given)), known)}")
         return cls(**sections)
 
     @classmethod
@@ -106,13 +107,13 @@ class Job:
         for name, table in tables.items():
             if name not in cls.SECTIONS or not isinstance(table, dict):
                 allowed = _listed(cls.SECTIONS)
-                raise InvalidInput(f"Configuration {called} may have the tables {allowed}, got `{name}` instead.")
+                near = meant(name, cls.SECTIONS)
+                raise InvalidInput(f"Configuration {called} may have the tables {allowed}, got `{name}` instead{near}")
             known = {f.name for f in fields(cls.SECTIONS[name]) if _may_be_written(f)}
             for key, value in table.items():
                 if key not in known:
-                    raise InvalidInput(
-                        f"Table `{name}` of {called} may have {_listed(sorted(known))}, got `{key}` instead."
-                    )
+                    allowed, near = _listed(sorted(known)), meant(key, known)
+                    raise InvalidInput(f"Table `{name}` of {called} may have {allowed}, got `{key}` instead{near}")
                 merged[key] = value
         return merged
 

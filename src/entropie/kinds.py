@@ -45,10 +45,12 @@ def converted(name: str, kind: Kind, value: Any, choices: tuple[str, ...] = ()) 
     """A value of an option as its field holds it, read from text where it is text; says what it should be."""
     read, rule = _KINDS[kind]
     try:
-        return read(value)
+        found = read(value)
     except (ValueError, TypeError, OverflowError):
-        rule = f"one of {', '.join(choices)}" if choices else rule
         raise InvalidParameter.of(name, rule, value) from None
+    if choices and found not in choices:
+        raise InvalidParameter.among(name, choices, value)
+    return found
 
 
 def _text(value: Any) -> str:
@@ -104,8 +106,18 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, [name.strip() for name in value.split(",")] if isinstance(value, str) else value))
 
 
-def _population(value: Any) -> Any:
-    return value if hasattr(value, "__arrow_c_stream__") else value if isinstance(value, int) else _text(str(value))
+def population_of(value: Any) -> Any:
+    """A number of people, or the table of the population: a file of that name stands before a number.
+
+    >>> population_of("1.4M"), population_of(12), population_of("census.csv")
+    (1400000, 12, 'census.csv')
+    """
+    if isinstance(value, str | Path) and not Path(value).exists():
+        try:
+            return read_count(str(value))
+        except (ValueError, OverflowError):
+            return _text(str(value))
+    return checks.whole_number("population", value) if isinstance(value, int) else value
 
 
 def _table(value: Any) -> Any:
@@ -120,7 +132,7 @@ _KINDS: dict[Kind, tuple[Any, str]] = {
     "text": (_text, "a text that is not empty"),
     "columns": (_columns, "a column, or several with commas between"),
     "names": (_names, "columns, with commas between"),
-    "population": (_population, "a table, or a number of people"),
+    "population": (population_of, "a table, or a number of people"),
     "texts": (_several(_text), "a list of texts"),
     "choice": (lambda value: _text(value).lower(), "a name"),
     "count": (_count, "a whole number, such as 1000, 1e6 or 1.4M"),

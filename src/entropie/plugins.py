@@ -37,7 +37,7 @@ class Registry(Generic[Part]):
             return self.built_in[name]
         entry = self._installed().get(name)
         if entry is None:
-            raise InvalidParameter.of(self.parameter, f"one of {', '.join(self.names())}", name)
+            raise InvalidParameter.among(self.parameter, self.names(), name)
         return self._loaded(entry)
 
     def _installed(self) -> dict[str, EntryPoint]:

@@ -80,7 +80,7 @@ class Source:
         if self.min_rating is not None:
             checks.real_number("min_rating", self.min_rating, "a finite number", -1e308, 1e308)
         if self.format not in (None, "csv", "jsonl", "parquet"):
-            raise InvalidParameter.of("format", "csv, jsonl or parquet", self.format)
+            raise InvalidParameter.among("format", ("csv", "jsonl", "parquet"), self.format)
         checks.real_number("max_dirty_share", self.max_dirty_share, "a share from 0 to 1", 0.0, 1.0)
 
     @property
@@ -126,9 +126,9 @@ class SplitRule:
 
     def __post_init__(self) -> None:
         if self.rule is not None and self.rule not in RULES:
-            raise InvalidParameter.of("rule", "date, halves or history", self.rule)
+            raise InvalidParameter.among("rule", RULES, self.rule)
         if self.knowledge not in ("partial", "maximum"):
-            raise InvalidParameter.of("knowledge", "partial or maximum", self.knowledge)
+            raise InvalidParameter.among("knowledge", ("partial", "maximum"), self.knowledge)
         for name in ("train_events", "target_events"):
             if getattr(self, name) is not None:
                 checks.whole_number(name, getattr(self, name), at_least=1)
@@ -173,7 +173,7 @@ class Attackers:
         object.__setattr__(self, "scope", tuple(dict.fromkeys(self.scope)))
         for name in self.scope:
             if name not in ATTACKERS:
-                raise InvalidParameter.of("scope", f"one of {', '.join(ATTACKERS)}", name)
+                raise InvalidParameter.among("scope", ATTACKERS, name)
         for name, most in (("known_events", checks.LARGEST_SIZE), ("points", MOST_POINTS)):
             numbers = {checks.whole_number(name, number, at_least=1, at_most=most) for number in getattr(self, name)}
             object.__setattr__(self, name, tuple(sorted(numbers)))

@@ -9,16 +9,8 @@ from entropie.document.base import schema_of
 from entropie.errors import InvalidParameter
 
 _DOCUMENTS = {
-    "assessment": (
-        "assessment.json, also printed by `assess --json` and `demo --json`",
-        "document.assessment",
-        "Document",
-    ),
-    "attributes": (
-        "attributes.json, also printed by `attributes --json`",
-        "table",
-        "TableAssessment",
-    ),
+    "assessment": ("assessment.json, also printed by `assess --json` and `demo --json`", "document", "Document"),
+    "attributes": ("attributes.json, also printed by `attributes --json`", "table", "TableAssessment"),
     "calibration": (
         "printed by `calibrate --json`",
         "mechanisms.calibrate",
@@ -49,18 +41,10 @@ _DOCUMENTS = {
     "records": ("printed by `collect reports --json`", "document.printed", "ReportsTaken"),
     "release": ("plan.json, what `sweep` found and `apply` does", "release.plan", "ReleasePlan"),
     "scores": ("printed by `scores --json`", "document.measured", "Scores"),
-    "score-systems": (
-        "scores.json, also printed by `scores --json` for several systems",
-        "page.scores",
-        "Systems",
-    ),
+    "score-systems": ("scores.json, also printed by `scores --json` for several systems", "page.scores", "Systems"),
     "status": ("served by the collector's dashboard for each collection", "collector.status", "Status"),
     "sweep": ("sweep.json, also printed by `sweep --json`", "release.result", "Sweep"),
-    "table-manifest": (
-        "OUT.manifest.json of a table with one row per person",
-        "release.table_file",
-        "TableManifest",
-    ),
+    "table-manifest": ("OUT.manifest.json of a table with one row per person", "release.table_file", "TableManifest"),
     "table-release": ("plan.json, what `generalise` found and `apply` does", "release.table_plan", "TablePlan"),
 }
 """What each is, and the module and the types that it comes from."""
@@ -78,7 +62,7 @@ def schema(name: str) -> dict[str, Any]:
     'https://json-schema.org/draft/2020-12/schema'
     """
     if name not in names():
-        raise InvalidParameter.of("name", f"one of {', '.join(names())}", name)
+        raise InvalidParameter.among("name", names(), name)
     title, module, *kinds = _DOCUMENTS[name]
     home = import_module(f"entropie.{module}")
     return {

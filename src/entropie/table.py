@@ -22,7 +22,6 @@ from entropie.findings import provenance_of
 from entropie.gate.judge import Gate, exit_code
 from entropie.measures.record_risk import AT_RISK
 from entropie.mitigate.attribute_measures import Link, Measures, Wanted, link_of, widths_of
-from entropie.mitigate.attribute_population import population_of
 from entropie.mitigate.attribute_risk import FILE, AttributeRisk
 from entropie.mitigate.attribute_table import BinRule, read_attributes, rule_of
 from entropie.mitigate.attributes import assess_table
@@ -144,7 +143,7 @@ def checked(request: TableRequest) -> tuple[Gate, dict[str, BinRule]]:
         raise InvalidInput("No table is named; give a file.")
     if not request.table.columns:
         raise InvalidInput(f"No columns are named; say with {option('columns')} which an attacker may know.")
-    people = population_of(request.table.population)
+    people = request.table.population
     limits = replace(request.verdict, population=people if isinstance(people, int) else None)
     return Gate.of(limits), dict(map(rule_of, request.table.bins))
 

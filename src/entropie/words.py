@@ -75,6 +75,11 @@ def plural(number: int, noun: str, more: str | None = None) -> str:
     return f"{count(number)} {noun if number == 1 else more or f'{noun}s'}"
 
 
+def cut(name: str, letters: int) -> str:
+    """A name of at most so many letters; what is cut off is an ellipsis."""
+    return name if len(name) <= letters else f"{name[: letters - 1]}…"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names with commas and a last `and`.
 

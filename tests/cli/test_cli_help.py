@@ -40,3 +40,38 @@ def test_every_command_is_listed_once(capsys):
     text = capsys.readouterr().out
     for name in NAMES:
         assert len(re.findall(rf"^  {name} ", text, re.MULTILINE)) == 1
+
+
+NEARLY = [
+    ("asess x.csv", "Did you mean 'assess'? Try"),
+    ("assess x.csv --usr user", "'--user'?). Try"),
+    ("assess x.csv --matcher vist", "did you mean `visit`?"),
+    ("assess x.csv --scope profil", "did you mean `profile`?"),
+    ("assess x.csv --rule DATTE", "did you mean `date`? Try"),
+    ("assess x.csv --profile emaa", "did you mean `ema`?"),
+    ("assess x.csv --preset movilens", "did you mean `movielens`?"),
+    ("calibrate --users 10 --domain 10 --bayes-error 90% --mechanism hadmard", "did you mean `hadamard`? Try"),
+    ("guarantee --mechanism hadmard --domain 10 --users 10 --epsilon 1", "did you mean `hadamard`?"),
+    ("simulate forsquare --out x.csv", "did you mean `foursquare`? Try"),
+    ("scores x.csv --failed dorp", "did you mean `drop`? Try"),
+]
+
+
+@pytest.mark.parametrize(("line", "hint"), NEARLY)
+def test_what_was_nearly_written_is_named(line, hint, entropie):
+    ran = entropie(*line.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert hint in ran.err
+    assert "?." not in ran.err
+
+
+def test_what_is_like_nothing_gets_no_hint(entropie):
+    for line in ("assess x.csv --matcher zzz", "simulate zzz --out x.csv", "assess x.csv --rule zzz"):
+        assert "did you mean" not in entropie(*line.split()).err
+
+
+def test_names_and_numbers_of_options_are_read_in_one_way(entropie):
+    """Names in capitals or not, numbers with a unit; what is no number is said to be none."""
+    sizes = ("--users", "1K", "--domain", "10", "--bayes-error", "90%")
+    assert entropie("calibrate", *sizes, "--mechanism", "RR", "--scope", "ALL").code == 0
+    assert "'much' is not a number. Try" in entropie("calibrate", *sizes, "--max-epsilon", "much").err

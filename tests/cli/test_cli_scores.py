@@ -252,7 +252,7 @@ def bad_inputs(folder: Path) -> list[tuple[list[str], str]]:
         (["bytes.csv"], "cannot be read as UTF-8 text"),
         (["zeros.csv.gz"], "not scores"),
         (["matrix.csv", "--failed", "maybe"], "'maybe' is not one of"),
-        (["matrix.csv", "--failed-score", "low"], "'low' is not a valid float"),
+        (["matrix.csv", "--failed-score", "low"], "'low' is not a number"),
         (["matrix.csv", "--seed", "first"], "'first' is not a whole number"),
     ]
 

@@ -270,17 +270,22 @@ def test_the_thread_that_reads_ahead_ends_with_the_reading() -> None:
         yield from range(100)
         raise InvalidInput("it ends badly")
 
-    def readers() -> list[str]:
-        return [thread.name for thread in threading.enumerate() if thread.name.startswith("entropie-reading")]
+    def readers() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name.startswith("entropie-reading")]
+
+    def all_ended() -> bool:
+        for thread in readers():
+            thread.join(5)
+        return not readers()
 
     coming = ahead(made())
     assert next(coming) == 0
     assert len(readers()) == 1
     coming.close()
-    assert readers() == []
+    assert all_ended()
     with pytest.raises(InvalidInput, match="ends badly"):
         list(ahead(made()))
-    assert readers() == []
+    assert all_ended()
 
 
 def test_types_settle_with_the_first_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

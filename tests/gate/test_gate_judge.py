@@ -345,7 +345,7 @@ def test_review_no_later_than_the_end_of_a_waiver_that_holds(until, wanted):
         ({"limit_name": "x"}, "(or average); missing: `limit=`, `fail_on=`."),
         ({"limit": 0.1, "limit_name": "x"}, "(or average); missing: `fail_on=`."),
         ({**EMA, "limit": 0.1}, "Give either `profile=`, or `limit=` with `limit_name=`, not both."),
-        ({"profile": "gdpr"}, "got 'gdpr' instead; a limit of your own goes with `limit=`."),
+        ({"profile": "gdpr"}, "(a limit of your own goes with `limit=`), got 'gdpr' instead."),
         ({"fail_on": "worst"}, "`fail_on=`, `waiver=` and `accept_limited=` need a limit: name one with"),
         ({"accept_limited": True}, "`accept_limited=` need a limit: name one with `profile=` or `limit=`."),
         ({"waiver": "w.toml"}, "`fail_on=`, `waiver=` and `accept_limited=` need a limit: name one with"),

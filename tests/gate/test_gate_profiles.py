@@ -39,7 +39,9 @@ def test_every_profile_says_where_it_comes_from(profile):
 
 
 def test_a_name_that_is_not_shipped():
-    with pytest.raises(InvalidParameter, match=r"must be one of custodian-033, .*arx-success, got 'gdpr'.*`limit=`"):
+    with pytest.raises(
+        InvalidParameter, match=r"must be one of custodian-033, .*arx-success .*`limit=`.*, got 'gdpr' instead\."
+    ):
         profile_named("gdpr")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.mechanisms.primes import is_prime, next_prime
+from entropie.mechanisms.hashing import is_prime, next_prime
 
 
 def divides_nothing(number: int) -> bool:

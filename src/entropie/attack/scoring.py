@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from entropie.errors import InvalidParameter
 from entropie.kernels.attack_law import EMPTY, cluster_keys, levels_up
 from entropie.kernels.scoring import score_targets
 from entropie.measures.law import ScoreLaw
+from entropie.workers import Workers
 
 CANDIDATES = 10
 """Best users kept per target unless asked otherwise."""
@@ -248,9 +249,8 @@ def _results(
     threads: int,
 ) -> Iterator[Partial]:
     """Yield results as they come; blocks not yet begun are dropped when the caller stops."""
-    pool = ThreadPoolExecutor(threads)
     running: set[Future[Partial]] = set()
-    try:
+    with Workers(threads) as pool:
         for job in jobs:
             running.add(pool.submit(begun, job))
             if len(running) > 2 * threads:
@@ -259,8 +259,6 @@ def _results(
         while running:
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in finished)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def outcome_of(units: Units, atoms: NDArray[np.int64], partial: Partial) -> AttackOutcome:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,15 +17,17 @@ from entropie.words import plural
 
 if TYPE_CHECKING:
     from entropie.release.apply import Manifest
+    from entropie.release.plan import ReleasePlan
     from entropie.release.table_file import TableManifest
+    from entropie.release.table_plan import TablePlan
 
 
 @click.command(cls=Command)
 @click.argument("plan", type=FILE)
 @click.argument("events", required=False)
 @options_of(Source, only=("source",))
-@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="File to write (.csv, .parquet).")
-@option("--keep-key", type=FILE, metavar="FILE", group="Output", help="Also write who is behind each pseudonym.")
+@option("--out", "Output", "File to write (.csv, .parquet).", FILE, "FILE", required=True)
+@option("--keep-key", "Output", "Also write who is behind each pseudonym.", FILE, "FILE")
 @public_option
 @viewed("json", "quiet")
 @options_of(Run, without=("seed", "threads"))
@@ -51,6 +55,38 @@ def apply(
         where: dict[str, Any] = {"engine": engine or "local", "master": master, "memory": memory}
         made = applied(plan, events, out, source=source, keep_key=keep_key, progress=progress, **where)
     view.show(made.to_json, lambda: applied_text(made, out, keep_key))
+
+
+@dataclass(frozen=True, slots=True)
+class Safer:
+    """The safer file that is written beside a search for its plan, where one is wanted."""
+
+    file: Path | None
+
+    @property
+    def files(self) -> list[Path]:
+        """The file and its manifest; refuses a kind of file that cannot be written."""
+        from entropie.data.columns import check_table
+        from entropie.release.apply import manifest_path
+
+        if self.file is None:
+            return []
+        check_table(self.file)
+        return [self.file, manifest_path(self.file)]
+
+    def told(
+        self, plan: ReleasePlan | TablePlan | None, data: object, attempts: output.Attempts, quiet: bool, **how: Any
+    ) -> list[str]:
+        """Write it by the plan that was found, and say so."""
+        from entropie.release.apply import apply as applied
+
+        if self.file is None:
+            return []
+        if plan is None:
+            return [f"{output.name(self.file)} was not written: no combination was found that meets the limit."]
+        with output.stages(quiet=quiet) as how["progress"]:
+            made = attempts.run(partial(applied, plan, data, self.file, **how))
+        return [] if made is None else ["", applied_text(made, self.file, None)]
 
 
 def applied_text(made: Manifest | TableManifest, out: Path, key: Path | None) -> str:

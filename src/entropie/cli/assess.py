@@ -25,8 +25,8 @@ _DEMO_KNOWN_EVENTS = 5
 EXIT_BAD_INPUT = 2
 _DEMO = "MovieLens latest-small, ratings of 4 and above"
 
-_config = option("--config", type=FILE, metavar="FILE", group="Input", help="Read the whole job from a file (TOML).")
-_print_config = option("--print-config", is_flag=True, group="Output", help="Print the job as such a file and stop.")
+_config = option("--config", "Input", "Read the whole job from a file (TOML).", FILE, "FILE")
+_print_config = option("--print-config", "Output", "Print the job as such a file and stop.", is_flag=True)
 
 
 @click.command(cls=Command)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from entropie.cli import output
 from entropie.cli.commands import command_line
-from entropie.cli.verdicts import conditions, files_text
+from entropie.cli.verdicts import conditions, files_text, rests_on
 from entropie.words import bits, count, digits, interval, listed, percent, plural
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def _verdict(result: TableAssessment, *, all_of_it: bool) -> list[str]:
         return []
     lines = [output.paragraph(line) for line in (verdict["headline"], *conditions(verdict))]
     if all_of_it:
-        more = [verdict["sentence"], *verdict["rests_on"], f"Source of the limit: {verdict['profile']['source']}."]
-        lines += [*map(output.paragraph, more), f"Review by {result.document['review']['date']}."]
+        lines += rests_on(result.document)
     return ["\n".join(lines)]
 
 
@@ -243,7 +242,8 @@ def _reading(result: TableAssessment) -> str:
 
 def measure_parts(result: AttributeRisk) -> list[str]:
     """Classes and records, sensitive columns, the population, joined rows: what was asked for."""
-    parts = ["\n".join(_classes(result)), "\n".join(_records(result))]
+    records = [output.paragraph(risk.meaning) for risk in result.record_risk]
+    parts = ["\n".join(_classes(result)), "\n".join(records)]
     if result.sensitive:
         parts += ["\n".join(_diversity(result)), "\n".join(_inference(result))]
     if result.population is not None:
@@ -265,10 +265,6 @@ def _classes(result: AttributeRisk) -> list[str]:
 
 def _sizes(low: int, high: int | None) -> str:
     return f"{count(low)} or more" if high is None else count(low) if high == low else f"{count(low)} to {count(high)}"
-
-
-def _records(result: AttributeRisk) -> list[str]:
-    return [output.paragraph(risk.meaning) for risk in result.record_risk]
 
 
 def _diversity(result: AttributeRisk) -> list[str]:

@@ -23,10 +23,12 @@ from entropie.cli.guarantee import (
 from entropie.cli.options import (
     COUNT,
     FILE,
+    NUMBER,
     SHARE,
     Command,
     guarantee_options,
     memory_option,
+    one_of,
     option,
     public_option,
     viewed,
@@ -39,48 +41,28 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people.")
-@option("--domain", type=COUNT, required=True, metavar="K", group="Input", help="Number of items.")
-@option("--top", type=COUNT, metavar="PHI", group="Input", help="Count the PHI most frequent items. [all]")
-@option("--zipf", type=float, metavar="S", group="Input", help="Their shares fall as 1/rank^S. [1]")
-@option("--shares", type=FILE, metavar="FILE", group="Input", help="Or: a file of their counts or shares.")
-@option(
-    "--bayes-error",
-    type=SHARE,
-    required=True,
-    metavar="B",
-    group="Attacker",
-    help="Wanted error rate of the attacker.",
-)
-@option(
-    "--certainty",
-    type=SHARE,
-    default=0.5,
-    metavar="P",
-    group="Attacker",
-    help="Certainty about one person, at most. [0.5]",
-)
-@option(
-    "--scope",
-    type=click.Choice(["all", "alone"]),
-    default="all",
-    group="Attacker",
-    help="All reports leak, or one person's. [all]",
-)
+@option("--users", "Input", "Number of people.", COUNT, "N", required=True)
+@option("--domain", "Input", "Number of items.", COUNT, "K", required=True)
+@option("--top", "Input", "Count the PHI most frequent items. [all]", COUNT, "PHI")
+@option("--zipf", "Input", "Their shares fall as 1/rank^S. [1]", NUMBER, "S")
+@option("--shares", "Input", "Or: a file of their counts or shares.", FILE, "FILE")
+@option("--bayes-error", "Attacker", "Wanted error rate of the attacker.", SHARE, "B", required=True)
+@option("--certainty", "Attacker", "Certainty about one person, at most. [0.5]", SHARE, "P", default=0.5)
+@option("--scope", "Attacker", "All reports leak, or one person's. [all]", one_of("all", "alone"), default="all")
 @guarantee_options
 @option(
     "--mechanism",
-    type=click.Choice(["rr", "glh", "subset", "hadamard", "unary", "auto"]),
+    "Mechanism",
+    "rr, glh, subset, hadamard or unary. [the best]",
+    one_of("rr", "glh", "subset", "hadamard", "unary", "auto"),
+    "NAME",
     default="auto",
-    metavar="NAME",
-    group="Mechanism",
-    help="rr, glh, subset, hadamard or unary. [the best]",
 )
-@option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [the best]")
-@option("--max-epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report, at most.")
-@option("--max-report-bits", type=COUNT, metavar="B", group="Mechanism", help="Size of one report, at most.")
-@option("--parameters", type=FILE, metavar="FILE", group="Output", help="Write the parameter document here.")
-@option("--chart", type=FILE, metavar="FILE", group="Output", help="Draw the trade-off here (.svg).")
+@option("--hash-size", "Mechanism", "Hash values of glh. [the best]", COUNT, "G")
+@option("--max-epsilon", "Mechanism", "Privacy budget of one report, at most.", NUMBER, "E")
+@option("--max-report-bits", "Mechanism", "Size of one report, at most.", COUNT, "B")
+@option("--parameters", "Output", "Write the parameter document here.", FILE, "FILE")
+@option("--chart", "Output", "Draw the trade-off here (.svg).", FILE, "FILE")
 @public_option
 @memory_option
 @viewed()
@@ -100,15 +82,12 @@ def calibrate(
     entropie calibrate --users 1370637 --domain 10500393 --bayes-error 92%
     entropie calibrate --users 1M --domain 10k --bayes-error 90% --top 100
     """
-    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.atomic import write_file
     from entropie.mechanisms.calibrate import UnreachableDocument
     from entropie.mechanisms.calibrate import calibrate as find
     from entropie.mechanisms.parameters import to_document
 
-    refuse_overwriting([shares], [parameters, chart])
-    for path in (parameters, chart):
-        if path is not None:
-            check_file(path)
+    output.check_writable([shares], [parameters, chart])
     if chart is not None and chart.suffix != ".svg":
         raise InvalidParameter.of("chart", "a file that ends in .svg", chart.name)
     if shares is not None:

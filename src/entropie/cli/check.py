@@ -32,7 +32,7 @@ EXIT_UNEXPECTED = 70
 
 @click.command(cls=Command)
 @click.argument("suite", type=FILE)
-@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for all results, one in it per entry.")
+@option("--out", "Output", "Folder for all results, one in it per entry.", FOLDER, "DIR")
 @options_of(Output, only=("report",))
 @junit_option
 @markdown_option

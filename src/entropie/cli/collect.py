@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, SHARE, Command, build_mechanism, option, public_option, viewed
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.cli.options import (
+    COUNT,
+    FILE,
+    NUMBER,
+    SHARE,
+    Command,
+    beside,
+    build_mechanism,
+    one_of,
+    option,
+    public_option,
+    viewed,
+)
+from entropie.errors import InvalidInput, InvalidParameter, extra_needed
 from entropie.words import count, digits, percent, plural
 
 if TYPE_CHECKING:
@@ -35,22 +47,22 @@ def collect() -> None:
 
 
 @collect.command(cls=Command)
-@option("--title", required=True, metavar="TEXT", group="Input", help="What is asked, in words.")
-@option("--items", type=FILE, metavar="FILE", group="Input", help="Names of the items, one per line.")
-@option("--domain", type=COUNT, metavar="K", group="Input", help="Or: any name, hashed to one of K codes.")
-@option("--people", type=COUNT, required=True, metavar="N", group="Input", help="People who are expected.")
-@option("--reports", type=COUNT, default=1, metavar="T", group="Input", help="Reports of one person. [1]")
-@option("--opens", type=DAY, metavar="DAY", group="Input", help="First day, in UTC. [today]")
-@option("--closes", type=DAY, metavar="DAY", group="Input", help=f"Last day, in UTC. [{_MOST_DAYS} days later]")
-@option("--mechanism", type=click.Choice(list(_KINDS)), required=True, group="Mechanism", help="What devices run.")
-@option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report.")
-@option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth.")
-@option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]")
-@option("--bayes-error", type=SHARE, metavar="B", group="Verdict", help="Error rate of the attacker, at least.")
-@option("--certainty", type=SHARE, metavar="P", group="Verdict", help="Certainty about one person, at most.")
-@option("--list-error", type=SHARE, metavar="B", group="Verdict", help="Error rate with --list guesses, at least.")
-@option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Verdict", help="Guesses. [1]")
-@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Document to write.")
+@option("--title", "Input", "What is asked, in words.", metavar="TEXT", required=True)
+@option("--items", "Input", "Names of the items, one per line.", FILE, "FILE")
+@option("--domain", "Input", "Or: any name, hashed to one of K codes.", COUNT, "K")
+@option("--people", "Input", "People who are expected.", COUNT, "N", required=True)
+@option("--reports", "Input", "Reports of one person. [1]", COUNT, "T", default=1)
+@option("--opens", "Input", "First day, in UTC. [today]", DAY, "DAY")
+@option("--closes", "Input", f"Last day, in UTC. [{_MOST_DAYS} days later]", DAY, "DAY")
+@option("--mechanism", "Mechanism", "What devices run.", one_of(*_KINDS), required=True)
+@option("--epsilon", "Mechanism", "Privacy budget of one report.", NUMBER, "E")
+@option("--theta", "Mechanism", "Or: the probability of the truth.", SHARE, "T")
+@option("--hash-size", "Mechanism", "Hash values of glh. [e^epsilon + 1]", COUNT, "G")
+@option("--bayes-error", "Verdict", "Error rate of the attacker, at least.", SHARE, "B")
+@option("--certainty", "Verdict", "Certainty about one person, at most.", SHARE, "P")
+@option("--list-error", "Verdict", "Error rate with --list guesses, at least.", SHARE, "B")
+@option("--list", "Verdict", "Guesses. [1]", COUNT, "L", to="list_size", default=1)
+@option("--out", "Output", "Document to write.", FILE, "FILE", required=True)
 @public_option
 @viewed("json", "quiet")
 def new(out: Path, view: output.View, **options: Any) -> None:
@@ -62,10 +74,9 @@ def new(out: Path, view: output.View, **options: Any) -> None:
     entropie collect new --title Drinks --items drinks.txt --people 10k \\
         --mechanism rr --epsilon 2 --bayes-error 99% --out drinks.json
     """
-    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.atomic import write_file
 
-    refuse_overwriting([options["items"]], [out])
-    check_file(out)
+    output.check_writable([options["items"]], [out])
     made = _collection(options)
     write_file(out, made.canonical)
     view.show(lambda: _summary(made, out), lambda: _text(made, out))
@@ -154,7 +165,7 @@ def _text(made: Collection, out: Path) -> str:
 
 @collect.command(cls=Command)
 @click.argument("stores", nargs=-1, required=True, type=FILE)
-@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Store to write.")
+@option("--out", "Output", "Store to write.", FILE, "FILE", required=True)
 @viewed("json", "quiet")
 def merge(stores: tuple[Path, ...], out: Path, view: output.View) -> None:
     """Add up what several stores have counted, in any order.
@@ -175,8 +186,8 @@ def merge(stores: tuple[Path, ...], out: Path, view: output.View) -> None:
 
 @collect.command(cls=Command)
 @click.argument("records", nargs=-1, required=True, type=FILE)
-@option("--collection", type=FILE, required=True, metavar="FILE", group="Input", help="The collection document.")
-@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv or .parquet).")
+@option("--collection", "Input", "The collection document.", FILE, "FILE", required=True)
+@option("--out", "Output", "Reports to write (.csv or .parquet).", FILE, "FILE", required=True)
 @public_option
 @viewed("json", "quiet")
 def reports(records: tuple[Path, ...], collection: Path, out: Path, view: output.View) -> None:
@@ -189,17 +200,15 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, view: output
     entropie collect reports bodies/*.bin --collection drinks.json --out reports.parquet
     entropie estimate reports.parquet
     """
-    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.atomic import write_file
     from entropie.collector.bodies import taken
     from entropie.collector.document import read
     from entropie.contents import read_bytes
     from entropie.data.columns import TableWriter
     from entropie.mechanisms.parameters import to_document
 
-    parameters = out.with_name(f"{out.name}.parameters.json")
-    refuse_overwriting([*records, collection], [out, parameters])
-    for path in (out, parameters):
-        check_file(path)
+    parameters = beside(out)
+    output.check_writable([*records, collection], [out, parameters])
     name = f"The collection document {collection}"
     made = read(read_bytes(collection, name), name)
     with TableWriter(out) as writer:
@@ -210,18 +219,22 @@ def reports(records: tuple[Path, ...], collection: Path, out: Path, view: output
 
 
 @click.command(cls=Command)
-@option("--store", required=True, metavar="STORE", group="Input", help="File to count in, or postgresql://...")
-@option("--collection", "collections", type=FILE, multiple=True, metavar="FILE", group="Input",
-        help="Document of a collection to take reports for; repeatable.")  # fmt: skip
-@option("--host", default="127.0.0.1", metavar="ADDRESS", group="Running", help="Public listener. [127.0.0.1]")
-@option("--port", type=int, default=8080, metavar="PORT", group="Running",
-        help="Its port; 0 takes a free one. [8080]")  # fmt: skip
-@option("--admin-port", type=int, default=8081, metavar="PORT", group="Running",
-        help="Port of the admin listener, on loopback. [8081]")  # fmt: skip
-@option("--mark", type=FILE, metavar="FILE", group="Running",
-        help="Keep here how far a store in PostgreSQL has come.")  # fmt: skip
-@option("--webhook", metavar="URL", group="Running", help="Send alerts there, signed with a secret.")
-@option("--new-token", is_flag=True, group="Running", help="Replace the admin token.")
+@option("--store", "Input", "File to count in, or postgresql://...", metavar="STORE", required=True)
+@option(
+    "--collection",
+    "Input",
+    "Document of a collection to take reports for; repeatable.",
+    FILE,
+    "FILE",
+    to="collections",
+    multiple=True,
+)
+@option("--host", "Running", "Public listener. [127.0.0.1]", metavar="ADDRESS", default="127.0.0.1")
+@option("--port", "Running", "Its port; 0 takes a free one. [8080]", COUNT, "PORT", default=8080)
+@option("--admin-port", "Running", "Port of the admin listener, on loopback. [8081]", COUNT, "PORT", default=8081)
+@option("--mark", "Running", "Keep here how far a store in PostgreSQL has come.", FILE, "FILE")
+@option("--webhook", "Running", "Send alerts there, signed with a secret.", metavar="URL")
+@option("--new-token", "Running", "Replace the admin token.", is_flag=True)
 def serve(
     store: str,
     collections: tuple[Path, ...],
@@ -247,7 +260,7 @@ def serve(
         from entropie.collector.service import Served, serve
         from entropie.collector.webhook import Webhook
     except ImportError:
-        raise InvalidInput("The service needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+        raise extra_needed("The service needs", "collector") from None
     documents = tuple(read_bytes(path, f"The collection document {path}") for path in collections)
     told = None if webhook is None else Webhook(webhook, os.environ.get(_SECRET, "").encode())
     serve(Served(store, host, port, admin_port, documents, new_token, told, mark), output.show, output.complain)
@@ -255,7 +268,7 @@ def serve(
 
 @click.command(cls=Command)
 @click.argument("store")
-@option("--mark", type=FILE, metavar="FILE", group="Input", help="The mark that a service keeps, with PostgreSQL.")
+@option("--mark", "Input", "The mark that a service keeps, with PostgreSQL.", FILE, "FILE")
 @viewed("json", "quiet")
 def doctor(store: str, mark: Path | None, view: output.View) -> int:
     """Check what a service keeps: nothing damaged, nothing rolled back, every report counted once.
@@ -276,12 +289,11 @@ def doctor(store: str, mark: Path | None, view: output.View) -> int:
 
 
 @click.command(cls=Command)
-@option("--to", required=True, metavar="URL", group="Input", help="The collector.")
-@option("--host", default="127.0.0.1", metavar="ADDRESS", group="Running", help="Where to listen. [127.0.0.1]")
-@option("--port", type=int, default=8082, metavar="PORT", group="Running", help="Port; 0 takes a free one. [8082]")
-@option("--batch", type=COUNT, default=100, metavar="N", group="Running", help="Reports to send together. [100]")
-@option("--wait", type=float, default=5.0, metavar="SECONDS", group="Running",
-        help="Longest wait for that many. [5]")  # fmt: skip
+@option("--to", "Input", "The collector.", metavar="URL", required=True)
+@option("--host", "Running", "Where to listen. [127.0.0.1]", metavar="ADDRESS", default="127.0.0.1")
+@option("--port", "Running", "Port; 0 takes a free one. [8082]", COUNT, "PORT", default=8082)
+@option("--batch", "Running", "Reports to send together. [100]", COUNT, "N", default=100)
+@option("--wait", "Running", "Longest wait for that many. [5]", NUMBER, "SECONDS", default=5.0)
 def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
     """Take reports from devices, shuffle them and hand on nothing else, until stopped.
 
@@ -295,5 +307,5 @@ def relay(to: str, host: str, port: int, batch: int, wait: float) -> None:
         from entropie.collector.relay import Relaying
         from entropie.collector.relay import relay as run
     except ImportError:
-        raise InvalidInput("The relay needs the extra `collector`; run: pip install 'entropie[collector]'") from None
+        raise extra_needed("The relay needs", "collector") from None
     run(Relaying(to, batch, wait), host, port, output.show, output.complain)

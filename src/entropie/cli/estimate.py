@@ -18,6 +18,8 @@ from entropie.cli.options import (
     FILE,
     SHARE,
     Command,
+    beside,
+    check_agreement,
     dictionary_option,
     load_parameters,
     option,
@@ -42,15 +44,15 @@ _KEPT_REPORTS = 1 << 22
 @click.argument("reports", nargs=-1, required=True)
 @parameters_option
 @dictionary_option
-@option("--item", "items", multiple=True, metavar="I", group="Input", help="Estimate this item only; repeatable.")
-@option("--likely", is_flag=True, group="Output", help="Also the most likely distribution.")
-@option("--out", type=FILE, metavar="FILE", group="Output", help="Write all estimates (.csv or .parquet).")
-@option("--save-counts", type=FILE, metavar="FILE", group="Output", help="Write the counts (.npz), to be merged later.")
+@option("--item", "Input", "Estimate this item only; repeatable.", metavar="I", to="items", multiple=True)
+@option("--likely", "Output", "Also the most likely distribution.", is_flag=True)
+@option("--out", "Output", "Write all estimates (.csv or .parquet).", FILE, "FILE")
+@option("--save-counts", "Output", "Write the counts (.npz), to be merged later.", FILE, "FILE")
 @public_option
-@option("--top", type=COUNT, default=20, metavar="N", group="Output", help="Largest estimates to show. [20]")
-@option("--level", type=SHARE, default=0.95, metavar="SHARE", group="Output", help="Confidence level. [0.95]")
+@option("--top", "Output", "Largest estimates to show. [20]", COUNT, "N", default=20)
+@option("--level", "Output", "Confidence level. [0.95]", SHARE, "SHARE", default=0.95)
 @options_of(Run, without=("seed", "threads"))
-@viewed("json")
+@viewed("json", "quiet")
 def estimate(
     reports: tuple[str, ...],
     parameters: Path | None,
@@ -77,7 +79,6 @@ def estimate(
     entropie estimate s3a://bucket/reports --parameters p.json \\
         --engine spark --master spark://host:7077
     """
-    from entropie.atomic import check_file, refuse_overwriting
     from entropie.data.columns import Dictionary, TableWriter
     from entropie.document.printed import Estimated
     from entropie.errors import InvalidInput, InvalidParameter
@@ -92,19 +93,13 @@ def estimate(
         raise InvalidInput("The same file is named twice among the reports; it would be counted twice.")
     if likely and (items or master is not None or any(file.suffix == ".npz" for file in files)):
         raise InvalidInput("The most likely distribution (--likely) needs all items and the reports, on this machine.")
-    refuse_overwriting([*files, parameters, dictionary], [out, save_counts])
-    for path in (out, save_counts):
-        if path is not None:
-            check_file(path)
+    output.check_writable([*files, parameters, dictionary], [out, save_counts])
     writer = None if out is None else TableWriter(out)
     if top < 1:
         raise InvalidParameter.of("top", "a whole number of at least 1", top)
     built = _parameters_of(files, memory) if parameters is None else load_parameters(parameters)
     names = None if dictionary is None else Dictionary.load(dictionary, memory)
-    if names is not None and len(names) != built.domain_size:
-        raise InvalidInput(
-            f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
-        )
+    check_agreement(names, built.domain_size)
     codes = _codes_of_items(items, names, built.domain_size)
     saved = [file for file in files if file.suffix == ".npz"]
     counts = _count_all(files if master is None else saved, built, codes, memory)
@@ -144,15 +139,15 @@ def _parameters_of(files: Sequence[Path], memory: int | None) -> Any:
 
     found = []
     for file in files:
-        beside = file.with_name(f"{file.name}.parameters.json")
+        described = beside(file)
         if file.suffix == ".npz":
             found.append(from_document(load_counts(file, memory).parameters))
-        elif beside.exists():
-            found.append(load_parameters(beside))
+        elif described.exists():
+            found.append(load_parameters(described))
         else:
             raise InvalidParameter(
                 "Give --parameters FILE, the parameter document the reports were made under; "
-                f"{beside.name} is not there."
+                f"{described.name} is not there."
             )
     if not found:
         raise InvalidParameter("Give --parameters FILE, the parameter document the reports were made under.")

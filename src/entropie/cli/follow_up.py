@@ -22,15 +22,8 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
-@option(
-    "--tolerance-error",
-    type=SHARE,
-    default=0.0,
-    metavar="SHARE",
-    group="Verdict",
-    help="Accept a rise by this share of people. [0]",
-)
-@option("--strict", is_flag=True, group="Verdict", help="Exit with 3 where nothing can be told. [0]")
+@option("--tolerance-error", "Verdict", "Accept a rise by this share of people. [0]", SHARE, "SHARE", default=0.0)
+@option("--strict", "Verdict", "Exit with 3 where nothing can be told. [0]", is_flag=True)
 @junit_option
 @markdown_option
 @viewed()
@@ -57,7 +50,8 @@ def compare(
     from entropie.gate.judged import Judged
 
     files = file_of(old), file_of(new)
-    verdicts = Verdicts.of(junit, markdown, files)
+    verdicts = Verdicts(junit, markdown)
+    output.check_writable(files, verdicts.paths)
     documents = read(files[0]), read(files[1])
     for file, document in zip(files, documents, strict=True):
         check_companions(file, document)
@@ -170,9 +164,9 @@ def _signed(number: float) -> str:
 
 @click.command(cls=Command)
 @click.argument("assessment", type=FILE, metavar="ASSESSMENT.json")
-@option("--out", type=FILE, metavar="FILE", group="Output", help="The page. [report.html beside the assessment]")
+@option("--out", "Output", "The page. [report.html beside the assessment]", FILE, "FILE")
 @public_option
-@viewed("json")
+@viewed("json", "quiet")
 def report(assessment: Path, out: Path | None, view: output.View) -> None:
     """Make the report of an assessment again: one HTML page to read, print and sign.
 

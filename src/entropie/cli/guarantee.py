@@ -16,8 +16,8 @@ from entropie.cli.options import (
     FILE,
     Command,
     build_mechanism,
+    chosen_mechanism,
     guarantee_options,
-    load_parameters,
     mechanism_options,
     memory_option,
     option,
@@ -37,16 +37,11 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @mechanism_options
 @parameters_option
-@option("--matrix", type=FILE, metavar="FILE", group="Input", help="Any mechanism: a row of probabilities per item.")
-@option("--domain", type=COUNT, metavar="K", group="Input", help="Number of items.")
-@option("--users", type=COUNT, metavar="N", group="Input", help="Number of people.")
+@option("--matrix", "Input", "Any mechanism: a row of probabilities per item.", FILE, "FILE")
+@option("--domain", "Input", "Number of items.", COUNT, "K")
+@option("--users", "Input", "Number of people.", COUNT, "N")
 @option(
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="T:N",
-    group="Input",
-    help="Or: N people send T each, and it shows; repeatable.",
+    "--group", "Input", "Or: N people send T each, and it shows; repeatable.", metavar="T:N", to="groups", multiple=True
 )
 @guarantee_options
 @memory_option
@@ -119,10 +114,8 @@ def _from_matrix(path: Path, crowd: Crowd, memory: int | None) -> MatrixGuarante
 
 def _mechanism(parameters: Path | None, options: dict[str, Any]) -> Any:
     """The mechanism of a parameter document, or of the options."""
-    if parameters is not None:
-        if any(value is not None for value in options.values()):
-            raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
-        return load_parameters(parameters)
+    if (described := chosen_mechanism(parameters, options)) is not None:
+        return described
     if options["mechanism"] is None:
         from entropie.mechanisms.registry import tunable_kinds
 

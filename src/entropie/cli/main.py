@@ -166,7 +166,8 @@ def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
             return EXIT_BAD_INPUT
         case click.UsageError():
             hint = f" Try '{problem.ctx.command_path} --help'." if problem.ctx else ""
-            return _fail(f"{problem.format_message().rstrip('.')}.{hint}", EXIT_BAD_INPUT)
+            said = problem.format_message()
+            return _fail(f"{said if said.endswith('?') else said.rstrip('.') + '.'}{hint}", EXIT_BAD_INPUT)
         case click.ClickException():
             return _fail(problem.format_message(), EXIT_BAD_INPUT)
         case output.Ended():

@@ -16,9 +16,11 @@ from entropie.cli.options import (
     COUNT,
     FILE,
     Command,
+    beside,
     build_mechanism,
+    check_agreement,
+    chosen_mechanism,
     dictionary_option,
-    load_parameters,
     mechanism_options,
     memory_option,
     option,
@@ -41,18 +43,18 @@ _SHARE_HELD = 4
 
 @click.command(cls=Command)
 @click.argument("values", type=FILE)
-@option("--column", required=True, metavar="C", group="Input", help="Column that holds the items.")
-@option("--out", type=FILE, required=True, metavar="FILE", group="Output", help="Reports to write (.csv, .parquet).")
+@option("--column", "Input", "Column that holds the items.", metavar="C", required=True)
+@option("--out", "Output", "Reports to write (.csv, .parquet).", FILE, "FILE", required=True)
 @parameters_option
 @mechanism_options
-@option("--domain", type=COUNT, metavar="K", group="Mechanism", help="Number of items, where they are codes 0 to K-1.")
+@option("--domain", "Mechanism", "Number of items, where they are codes 0 to K-1.", COUNT, "K")
 @dictionary_option
-@option("--keep", multiple=True, metavar="C", group="Output", help="Column to keep unchanged; repeatable.")
-@option("--keep-order", is_flag=True, group="Output", help="Do not shuffle: row i stays row i.")
+@option("--keep", "Output", "Column to keep unchanged; repeatable.", metavar="C", multiple=True)
+@option("--keep-order", "Output", "Do not shuffle: row i stays row i.", is_flag=True)
 @public_option
-@option("--seed", type=COUNT, metavar="S", group="Running", help="Simulate with a seed: protects nobody.")
+@option("--seed", "Running", "Simulate with a seed: protects nobody.", COUNT, "S")
 @memory_option
-@viewed("json")
+@viewed("json", "quiet")
 def obfuscate(
     values: Path,
     column: str,
@@ -77,7 +79,7 @@ def obfuscate(
     entropie obfuscate visits.csv --column place --dictionary places.csv \\
         --mechanism rr --epsilon 4 --out reports.parquet
     """
-    from entropie.atomic import check_file, refuse_overwriting, write_file
+    from entropie.atomic import write_file
     from entropie.data import columns
     from entropie.data.budget import Budget
     from entropie.document.printed import Obfuscated
@@ -85,15 +87,11 @@ def obfuscate(
     from entropie.mechanisms.parameters import parameters_id, to_document
 
     begun = time.perf_counter()
-    document = parameters or out.with_name(out.name + ".parameters.json")
+    document = parameters or beside(out)
     made = None if dictionary is None or dictionary.exists() else dictionary
     known = None if made else dictionary
-    refuse_overwriting(
-        [values, parameters, known, options["noise"]], [out, made, document if parameters is None else None]
-    )
-    for path in (out, made, document if parameters is None else None):
-        if path is not None:
-            check_file(path)
+    written = [out, made, document if parameters is None else None]
+    output.check_writable([values, parameters, known, options["noise"]], written)
     writing = columns.TableWriter(out)
     new_dictionary = dictionary is not None and not dictionary.exists()
     names = _dictionary_of(values, column, dictionary, memory)
@@ -101,7 +99,7 @@ def obfuscate(
     if set(keep) & {"parameters", *built.report_columns} or column in keep:
         raise InvalidParameter("Parameter `keep` must not name the item column or a column of the reports.")
     job = _Job(values, column, keep, built, names, _source(seed))
-    with writing as writer, output.stage("obfuscating") as progress:
+    with writing as writer, output.stage("obfuscating", quiet=view.quiet) as progress:
         if keep_order:
             rows = job.write_in_order(writer, progress)
         else:
@@ -217,23 +215,17 @@ def _dictionary_of(values: Path, column: str, path: Path | None, memory: int | N
 
 def _mechanism_of(parameters: Path | None, options: dict[str, Any], names: Dictionary | None) -> Any:
     """The mechanism of the parameter document or of the options, for the items of the dictionary if there is one."""
-    from entropie.errors import InvalidInput, InvalidParameter
+    from entropie.errors import InvalidParameter
 
-    if parameters is not None:
-        if any(option is not None for option in options.values()):
-            raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
-        built = load_parameters(parameters)
-    else:
+    built = chosen_mechanism(parameters, options)
+    if built is None:
         domain = options.pop("domain")
         if options["mechanism"] is None:
             raise InvalidParameter("Give --parameters FILE, or --mechanism with --epsilon or --theta.")
         if (names is None) == (domain is None):
             raise InvalidParameter("Give either --domain (the column holds codes) or --dictionary (it holds names).")
         built = build_mechanism(domain=domain if names is None else len(names), **options)
-    if names is not None and len(names) != built.domain_size:
-        raise InvalidInput(
-            f"The dictionary has {len(names)} items, the parameters are for {built.domain_size}; they must agree."
-        )
+    check_agreement(names, built.domain_size)
     return built
 
 

@@ -6,16 +6,19 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from entropie.atomic import publicly
 from entropie.cli.output import View
-from entropie.errors import EntropieError, InvalidInput
+from entropie.errors import EntropieError, InvalidInput, InvalidParameter
 from entropie.kinds import Kind, converted, option_of
 from entropie.request import About, Attackers, Limits, Output, People, Run, Source, SplitRule
 from entropie.table_request import Table, TableOutput
+
+if TYPE_CHECKING:
+    from entropie.data.columns import Dictionary
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -40,31 +43,39 @@ class Quantity(click.ParamType[Any]):
     def __init__(self, kind: Kind, choices: tuple[str, ...] = ()) -> None:
         self.name = kind
         self._kind = kind
-        self._choices = choices
+        self.choices = choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the value, or say what it should be."""
         try:
-            read = converted("value", self._kind, value, self._choices)
+            return converted("value", self._kind, value, self.choices)
         except EntropieError as problem:
-            rule = str(problem).removeprefix("Parameter `value` must be ").removesuffix(f", got {value!r} instead.")
-            return self.fail(f"{value!r} is not {rule}.", param, ctx)
-        if self._choices and read not in self._choices:
-            return self.fail(f"{value!r} is not one of {', '.join(self._choices)}.", param, ctx)
-        return read
+            rule, _, meant = (
+                str(problem).removeprefix("Parameter `value` must be ").partition(f", got {value!r} instead")
+            )
+            return self.fail(f"{value!r} is not {rule}{meant}", param, ctx)
 
 
-COUNT, SHARE, SIZE = Quantity("count"), Quantity("share"), Quantity("bytes")
+COUNT, SHARE, SIZE, NUMBER = Quantity("count"), Quantity("share"), Quantity("bytes"), Quantity("number")
+NAMES = Quantity("names")
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 class Grouped(click.Option):
-    """An option that says under which question the help lists it."""
+    """An option that says under which question the help lists it, and shows the choices of one that has no other."""
 
     def __init__(self, *names: Any, group: str = "", **settings: Any) -> None:
+        kind = settings.get("type")
+        if isinstance(kind, Quantity) and kind.choices and settings.get("metavar") is None:
+            settings["metavar"] = f"[{'|'.join(kind.choices)}]"
         super().__init__(*names, **settings)
         self.group = group
+
+
+def one_of(*names: str) -> Quantity:
+    """A choice among names, in capitals or not."""
+    return Quantity("choice", names)
 
 
 class Command(click.Command):
@@ -113,7 +124,7 @@ def _declared(section: type, field: dataclasses.Field[Any]) -> Callable[[AnyComm
     }
     if shown.kind == "flag":
         return click.option(name, field.name, is_flag=True, flag_value=not field.default, **settings)
-    settings["metavar"] = shown.metavar or f"[{'|'.join(shown.choices)}]"
+    settings["metavar"] = shown.metavar or None
     if shown.kind in ("texts", "counts"):
         one: Kind = "text" if shown.kind == "texts" else "count"
         return click.option(name, field.name, multiple=True, type=Quantity(one), **settings)
@@ -134,15 +145,19 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
 
-def option(*names: str, group: str = "", **settings: Any) -> Callable[[AnyCommand], AnyCommand]:
-    """An option of one command alone, listed under a question."""
-    return click.option(*names, cls=Grouped, group=group, **settings)
+def option(
+    name: str, group: str, help: str, kind: Any = None, metavar: str | None = None, *, to: str | None = None,
+    **settings: Any,
+) -> Callable[[AnyCommand], AnyCommand]:  # fmt: skip
+    """An option of one command alone, listed under a question; `to` is another name, short or of the parameter."""
+    names = (name,) if to is None else (name, to)
+    return click.option(*names, cls=Grouped, group=group, help=help, type=kind, metavar=metavar, **settings)
 
 
 _VIEWS = {
-    "json": option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document instead of text."),
-    "verbose": option("--verbose", "-v", is_flag=True, group="Output", help="Print all numbers and explanations."),
-    "quiet": option("--quiet", "-q", is_flag=True, group="Output", help="Print nothing; the exit code tells."),
+    "json": option("--json", "Output", "Print one JSON document instead of text.", to="as_json", is_flag=True),
+    "verbose": option("--verbose", "Output", "Print all numbers and explanations.", to="-v", is_flag=True),
+    "quiet": option("--quiet", "Output", "Print nothing; the exit code tells.", to="-q", is_flag=True),
 }
 
 
@@ -161,23 +176,17 @@ def viewed(*names: str) -> Callable[[AnyCommand], AnyCommand]:
 
 public_option = option(
     "--public",
+    "Output",
+    "Let others read the files (0644, not 0600).",
     is_flag=True,
     expose_value=False,
     callback=lambda context, parameter, wanted: context.with_resource(publicly()) if wanted else None,
-    group="Output",
-    help="Let others read the files (0644, not 0600).",
 )
 junit_option = _declared(Output, Output.__dataclass_fields__["junit"])
 markdown_option = _declared(Output, Output.__dataclass_fields__["markdown"])
 memory_option = _declared(Run, Run.__dataclass_fields__["memory"])
-parameters_option = option("--parameters", type=FILE, metavar="FILE", group="Input", help="Parameter document to use.")
-dictionary_option = option(
-    "--dictionary",
-    type=FILE,
-    metavar="FILE",
-    group="Input",
-    help="Item names and codes; `obfuscate` makes it.",
-)
+parameters_option = option("--parameters", "Input", "Parameter document to use.", FILE, "FILE")
+dictionary_option = option("--dictionary", "Input", "Item names and codes; `obfuscate` makes it.", FILE, "FILE")
 
 
 def mechanism_options(command: AnyCommand) -> AnyCommand:
@@ -185,18 +194,14 @@ def mechanism_options(command: AnyCommand) -> AnyCommand:
     names = "NAME"  # of those built in, or one that another package registers
     return _together(
         command,
-        option(
-            "--mechanism", metavar=names, group="Mechanism", help="rr, glh, subset, unary, hadamard, noise or erasure."
-        ),
-        option("--epsilon", type=float, metavar="E", group="Mechanism", help="Privacy budget of one report."),
-        option("--theta", type=SHARE, metavar="T", group="Mechanism", help="Or: the probability of the truth."),
-        option("--hash-size", type=COUNT, metavar="G", group="Mechanism", help="Hash values of glh. [e^epsilon + 1]"),
-        option(
-            "--subset-size", type=COUNT, metavar="D", group="Mechanism", help="Items of subset. [k/(e^epsilon + 1)]"
-        ),
-        option("--symmetric", is_flag=True, default=None, group="Mechanism", help="unary: RAPPOR's one-time response."),
-        option("--noise", type=FILE, metavar="FILE", group="Mechanism", help="noise: a row of its probabilities."),
-        option("--prime", metavar="P", group="Mechanism", help="Prime of the hashes, or 'large'. [the smallest]"),
+        option("--mechanism", "Mechanism", "rr, glh, subset, unary, hadamard, noise or erasure.", metavar=names),
+        option("--epsilon", "Mechanism", "Privacy budget of one report.", NUMBER, "E"),
+        option("--theta", "Mechanism", "Or: the probability of the truth.", SHARE, "T"),
+        option("--hash-size", "Mechanism", "Hash values of glh. [e^epsilon + 1]", COUNT, "G"),
+        option("--subset-size", "Mechanism", "Items of subset. [k/(e^epsilon + 1)]", COUNT, "D"),
+        option("--symmetric", "Mechanism", "unary: RAPPOR's one-time response.", is_flag=True, default=None),
+        option("--noise", "Mechanism", "noise: a row of its probabilities.", FILE, "FILE"),
+        option("--prime", "Mechanism", "Prime of the hashes, or 'large'. [the smallest]", metavar="P"),
     )
 
 
@@ -204,18 +209,18 @@ def guarantee_options(command: AnyCommand) -> AnyCommand:
     """--reports, --unlinked, --list, --prior-max."""
     return _together(
         command,
-        option("--reports", type=COUNT, default=1, metavar="T", group="Attacker", help="Reports of one person. [1]"),
+        option("--reports", "Attacker", "Reports of one person. [1]", COUNT, "T", default=1),
         option(
             "--unlinked",
-            "linked",
+            "Attacker",
+            "Nothing tells which reports are of one person.",
+            to="linked",
             is_flag=True,
             flag_value=False,
             default=True,
-            group="Attacker",
-            help="Nothing tells which reports are of one person.",
         ),
-        option("--list", "list_size", type=COUNT, default=1, metavar="L", group="Attacker", help="Guesses. [1]"),
-        option("--prior-max", type=SHARE, metavar="P", group="Attacker", help="Best guess without a report. [1/users]"),
+        option("--list", "Attacker", "Guesses. [1]", COUNT, "L", to="list_size", default=1),
+        option("--prior-max", "Attacker", "Best guess without a report. [1/users]", SHARE, "P"),
     )
 
 
@@ -253,6 +258,30 @@ def _distribution(path: Path) -> Any:
     if len(table) != 1:
         raise InvalidInput(f"{path} has {len(table)} rows; --noise takes one row, with a probability for every item.")
     return table[0]
+
+
+def chosen_mechanism(parameters: Path | None, mechanism: Mapping[str, Any]) -> Any | None:
+    """The mechanism of a parameter document, beside which no option may describe another; None without a document."""
+    if parameters is None:
+        return None
+    if any(value is not None for value in mechanism.values()):
+        raise InvalidParameter("Give either --parameters or the mechanism's options, not both.")
+    return load_parameters(parameters)
+
+
+def check_agreement(names: Dictionary | None, domain_size: int) -> None:
+    """Refuse a dictionary of other items than the parameters are for."""
+    if names is not None and len(names) != domain_size:
+        raise InvalidInput(
+            f"The dictionary has {len(names)} items, the parameters are for {domain_size}; they must agree."
+        )
+
+
+def beside(reports: Path) -> Path:
+    """The parameter document beside a file of reports."""
+    from entropie.data.reported import BESIDE
+
+    return reports.with_name(f"{reports.name}{BESIDE}")
 
 
 def load_parameters(path: Path) -> Any:

@@ -16,7 +16,8 @@ import shlex
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
@@ -133,6 +134,16 @@ class Attempts:
             raise OutputFailed(" ".join(map(str, self._failed)))
 
 
+def check_writable(read: Iterable[Path | None], files: Iterable[Path | None], inside: Sequence[Path] = ()) -> None:
+    """Refuse files that cannot be written, that are among those read, or the same; `inside` a folder yet to be made."""
+    from entropie.atomic import check_file, refuse_overwriting
+
+    wanted = [file for file in files if file is not None]
+    refuse_overwriting(read, [*inside, *wanted])
+    for file in wanted:
+        check_file(file)
+
+
 def command() -> str:
     """The command as it was given, to be kept with its results."""
     return printable(shlex.join(["entropie", *map(without_password, sys.argv[1:])]))
@@ -194,9 +205,9 @@ def paragraph(text: str) -> str:
 
 
 @contextlib.contextmanager
-def stage(title: str) -> Iterator[Callable[[str, float], None]]:
+def stage(title: str, *, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     """Progress of work that is one stage to whoever waits, whatever its own stages are called."""
-    with stages() as tell:
+    with stages(quiet=quiet) as tell:
         yield lambda stage, share: tell(title, share)
 
 

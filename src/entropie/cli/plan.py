@@ -11,7 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, SHARE, SIZE, Command, given, option, options_of, viewed
+from entropie.cli.options import COUNT, NUMBER, SHARE, SIZE, Command, given, one_of, option, options_of, viewed
 from entropie.request import Attackers, Request, SplitRule
 
 if TYPE_CHECKING:
@@ -39,21 +39,21 @@ _MOST_EVENTS = 1e12  # of one person
 
 
 @click.command(cls=Command)
-@option("--users", type=COUNT, required=True, metavar="N", group="Input", help="Number of people, such as 100M.")
-@option("--events", type=COUNT, metavar="E", group="Input", help="Number of events, such as 10G.")
-@option("--events-per-user", type=float, metavar="E", group="Input", help="Events per person, instead of --events.")
-@option("--items", type=COUNT, required=True, metavar="K", group="Input", help="Number of items.")
-@option("--distinct", type=SHARE, metavar="SHARE", group="Input", help="Distinct items per event of a person. [0.5]")
-@option("--people-per-event", type=float, metavar="P", group="Input", help="People who share an event's item.")
-@option("--zipf", type=float, metavar="S", group="Input", help="Or their Zipf exponent. [0.7]")
+@option("--users", "Input", "Number of people, such as 100M.", COUNT, "N", required=True)
+@option("--events", "Input", "Number of events, such as 10G.", COUNT, "E")
+@option("--events-per-user", "Input", "Events per person, instead of --events.", NUMBER, "E")
+@option("--items", "Input", "Number of items.", COUNT, "K", required=True)
+@option("--distinct", "Input", "Distinct items per event of a person. [0.5]", SHARE, "SHARE")
+@option("--people-per-event", "Input", "People who share an event's item.", NUMBER, "P")
+@option("--zipf", "Input", "Or their Zipf exponent. [0.7]", NUMBER, "S")
 @options_of(SplitRule)
 @options_of(Attackers, only=("matchers", "known_events", "control", "targets", "scope"))
-@option("--engine", type=click.Choice(["local", "spark"]), group="Running", help="Engine. [spark with executors]")
-@option("--executors", type=COUNT, metavar="N", group="Running", help="Spark executors to run on.")
-@option("--hours", type=float, metavar="H", group="Running", help="Or: find how many end in H hours.")
-@option("--cores", type=COUNT, metavar="C", group="Running", help="Cores of an executor. [4; all of this machine]")
-@option("--memory", type=SIZE, metavar="SIZE", group="Running", help="Memory of an executor. [16GB; no limit here]")
-@option("--throughput", type=float, default=200.0, metavar="MB", group="Running", help="MB/s of an executor. [200]")
+@option("--engine", "Running", "Engine. [spark with executors]", one_of("local", "spark"))
+@option("--executors", "Running", "Spark executors to run on.", COUNT, "N")
+@option("--hours", "Running", "Or: find how many end in H hours.", NUMBER, "H")
+@option("--cores", "Running", "Cores of an executor. [4; all of this machine]", COUNT, "C")
+@option("--memory", "Running", "Memory of an executor. [16GB; no limit here]", SIZE, "SIZE")
+@option("--throughput", "Running", "MB/s of an executor. [200]", NUMBER, "MB", default=200.0)
 @viewed()
 def plan(view: output.View, **options: Any) -> None:
     """Project what an assessment takes: blocks, hours, memory, bytes moved.

@@ -20,6 +20,7 @@ _READING = (
 def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
     """The rows side by side and the recommendation; with `verbose` a sentence for each row."""
     rows, goal = document["protection"], document["protection_goal"]
+    taken = any(row["recommended"] for row in rows)
     headers = ["protection", "alone", "all reports", "earlier", "known", "top 20", "of all"]
     if verbose:
         headers = ["protection", "epsilon", "alone", "all", "certain", "earlier", "known", "top 20"]
@@ -28,7 +29,7 @@ def protection_text(document: Mapping[str, Any], *, verbose: bool) -> str:
         output.table(headers, [_cells(row, verbose) for row in rows]),
         output.paragraph(_not_run(goal)),
         output.paragraph(_legend(rows)),
-        output.paragraph(f"Recommended: {goal['recommendation']}" if _is_recommended(rows) else goal["recommendation"]),
+        output.paragraph(f"Recommended: {goal['recommendation']}" if taken else goal["recommendation"]),
     ]
     if verbose:
         sentences = [goal["sentence"], goal["details"], *(row["sentence"] for row in rows), _READING]
@@ -52,10 +53,6 @@ def _legend(rows: Sequence[Mapping[str, Any]]) -> str:
         "items among what is sent, and among all events; at 100 % nothing is left of them."
     )
     return said
-
-
-def _is_recommended(rows: Sequence[Mapping[str, Any]]) -> bool:
-    return any(row["recommended"] for row in rows)
 
 
 def _cells(row: Mapping[str, Any], verbose: bool) -> list[str]:

@@ -11,7 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output, stopping
-from entropie.cli.options import COUNT, FOLDER, Command, option, public_option, viewed
+from entropie.cli.options import COUNT, FOLDER, Command, one_of, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.paper.reproduce import Reproduction
@@ -19,26 +19,19 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("figures", nargs=-1, metavar="[FIGURE]...")
-@option("--data", type=FOLDER, metavar="DIR", group="Input", help="Folder with real data. [simulated data]")
+@option("--data", "Input", "Folder with real data. [simulated data]", FOLDER, "DIR")
 @option(
     "--scale",
-    type=click.Choice(["small", "medium", "paper"]),
+    "Input",
+    "30 s, 3 min, or up to 30 min. [small]",
+    one_of("small", "medium", "paper"),
     default="small",
-    group="Input",
-    help="30 s, 3 min, or up to 30 min. [small]",
 )
-@option(
-    "--out",
-    type=FOLDER,
-    default=Path("entropie-paper"),
-    metavar="DIR",
-    group="Output",
-    help="Folder for results. [entropie-paper]",
-)
+@option("--out", "Output", "Folder for results. [entropie-paper]", FOLDER, "DIR", default=Path("entropie-paper"))
 @public_option
 @viewed()
-@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of everything drawn. [0]")
-@option("--threads", type=COUNT, metavar="N", group="Running", help="Threads to use. [all cores]")
+@option("--seed", "Running", "Seed of everything drawn. [0]", COUNT, "S", default=0)
+@option("--threads", "Running", "Threads to use. [all cores]", COUNT, "N")
 def reproduce(
     figures: tuple[str, ...],
     scale: str,

@@ -11,7 +11,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, FOLDER, Command, memory_option, option, public_option, viewed
+from entropie.cli.options import COUNT, FOLDER, NUMBER, Command, memory_option, one_of, option, public_option, viewed
 from entropie.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, required=True)
-@option("--distance", is_flag=True, group="Input", help="A small score means the same person.")
+@option("--distance", "Input", "A small score means the same person.", is_flag=True)
 @option(
     "--failed",
-    type=click.Choice(["refuse", "drop", "keep", "lowest"]),
+    "Input",
+    "Failed comparisons: drop, keep, lowest. [refuse]",
+    one_of("refuse", "drop", "keep", "lowest"),
+    "HOW",
     default="refuse",
-    metavar="HOW",
-    group="Input",
-    help="Failed comparisons: drop, keep, lowest. [refuse]",
 )
-@option("--failed-score", type=float, default=-1.0, metavar="X", group="Input", help="Score of a failed one. [-1]")
-@option("--set", "matcher", metavar="NAME", group="Input", help="Matcher to use, of several in a folder.")
-@option("--name", metavar="NAME", group="Input", help="What to call the system. [its file]")
-@option("--system", "others", multiple=True, metavar="NAME=PATH", group="Input", help="One beside it; lists: NAME=G,I.")
-@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for scores.json and report.html.")
+@option("--failed-score", "Input", "Score of a failed one. [-1]", NUMBER, "X", default=-1.0)
+@option("--set", "Input", "Matcher to use, of several in a folder.", metavar="NAME", to="matcher")
+@option("--name", "Input", "What to call the system. [its file]", metavar="NAME")
+@option("--system", "Input", "One beside it; lists: NAME=G,I.", metavar="NAME=PATH", to="others", multiple=True)
+@option("--out", "Output", "Folder for scores.json and report.html.", FOLDER, "DIR")
 @public_option
-@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Seed of the bootstrap. [0]")
+@option("--seed", "Running", "Seed of the bootstrap. [0]", COUNT, "S", default=0)
 @memory_option
 @viewed()
 def scores(

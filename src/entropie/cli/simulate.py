@@ -10,7 +10,7 @@ import click
 
 from entropie import words
 from entropie.cli import output
-from entropie.cli.options import COUNT, FILE, SHARE, Command, memory_option, option, public_option, viewed
+from entropie.cli.options import COUNT, FILE, SHARE, Command, memory_option, one_of, option, public_option, viewed
 
 if TYPE_CHECKING:
     from entropie.data.simulation import Simulated
@@ -41,14 +41,14 @@ _CURVE = (0.01, 0.1, 0.5)
 
 
 @click.command(cls=Command)
-@click.argument("kind", type=click.Choice(_KINDS), metavar="KIND")
-@option("--users", type=COUNT, metavar="N", group="Input", help="People to simulate. [as in the data set]")
-@option("--scale", type=SHARE, metavar="F", group="Input", help="Share of its people, instead of --users.")
-@option("--compare", type=FILE, metavar="REAL", group="Input", help="Compare with the events of this file.")
-@option("--out", type=FILE, metavar="FILE", group="Output", help="File to write (.csv, .parquet): user, item, time.")
+@click.argument("kind", type=one_of(*_KINDS), metavar="KIND")
+@option("--users", "Input", "People to simulate. [as in the data set]", COUNT, "N")
+@option("--scale", "Input", "Share of its people, instead of --users.", SHARE, "F")
+@option("--compare", "Input", "Compare with the events of this file.", FILE, "REAL")
+@option("--out", "Output", "File to write (.csv, .parquet): user, item, time.", FILE, "FILE")
 @public_option
-@option("--seed", type=COUNT, default=0, metavar="S", group="Running", help="Same seed, same events. [0]")
-@option("--threads", type=COUNT, metavar="N", group="Running", help="Threads. [all cores]")
+@option("--seed", "Running", "Same seed, same events. [0]", COUNT, "S", default=0)
+@option("--threads", "Running", "Threads. [all cores]", COUNT, "N")
 @memory_option
 @viewed()
 def simulate(
@@ -64,7 +64,6 @@ def simulate(
     entropie simulate foursquare --scale 10% --out events.parquet
     entropie simulate new-york --compare foursquare_nyc.parquet
     """
-    from entropie.atomic import check_file
     from entropie.data.events import read_events
     from entropie.data.filter import keep_active_users
     from entropie.data.simulation import simulate_file, simulate_traces
@@ -80,7 +79,7 @@ def simulate(
         )
     people, run = _people(kind, users, scale), Run(**options)
     if out is not None:
-        check_file(out)
+        output.check_writable([], [out])
         with output.stages() as progress:
             made = simulate_file(kind, people, path=out, seed=run.seed, threads=run.threads, progress=progress)
         document, text = _written(made, out)

@@ -11,7 +11,7 @@ import msgspec
 
 from entropie.cli import output
 from entropie.cli.commands import command_line
-from entropie.cli.verdicts import conditions, files_text
+from entropie.cli.verdicts import conditions, files_text, rests_on
 from entropie.document.assessment import NAMES, SplitFacts, leading
 from entropie.words import bits, count, interval, listed, percent, plural
 
@@ -269,7 +269,7 @@ def _details(result: Assessment) -> list[str]:
     """All matchers, information, known events, windows: the annex of the first screen."""
     parts = []
     if result.verdict is not None:
-        parts.append(_verdict_details(result))
+        parts.append("\n".join(rests_on(result.document)))
     parts += [output.table(*_matchers(result)), output.paragraph(_information(result))]
     if len(result.attacks) > 1:
         parts[-2] += f"\n{output.paragraph(_OWN_INTERVALS)}"
@@ -280,13 +280,6 @@ def _details(result: Assessment) -> list[str]:
     if result.document.get("windows"):
         parts.append(windows_text(result.document["windows"]))
     return parts
-
-
-def _verdict_details(result: Assessment) -> str:
-    verdict = result.verdict
-    assert verdict is not None
-    lines = [verdict["sentence"], *verdict["rests_on"], f"Source of the limit: {verdict['profile']['source']}."]
-    return "\n".join([*map(output.paragraph, lines), f"Review by {result.document['review']['date']}."])
 
 
 def _matchers(result: Assessment) -> tuple[list[str], list[list[str]]]:

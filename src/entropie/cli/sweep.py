@@ -11,12 +11,13 @@ import click
 from msgspec.structs import replace
 
 from entropie.cli import output
-from entropie.cli.apply import applied_text
+from entropie.cli.apply import Safer
 from entropie.cli.commands import apply_after, command_line
 from entropie.cli.options import (
     COUNT,
     FILE,
     FOLDER,
+    NUMBER,
     Command,
     Grouped,
     given,
@@ -87,13 +88,12 @@ def _option_of(kind: Kind) -> click.Parameter:
 @options_of(SplitRule, only=("rule",))
 @options_of(Attackers, only=("targets", "scope", "matchers"))
 @options_of(Limits, only=_JUDGED)
-@option("--only", is_flag=True, group="Mitigation", help="Try no kind but those named.")
-@option("--cost", metavar="SCALE", group="Mitigation", default="information",
-        help="information, items, item-hours, flows or top.")  # fmt: skip
-@option("--budget", type=COUNT, metavar="N", group="Running", help="Attack N combinations at most. [40]")
-@option("--seconds", type=float, metavar="S", group="Running", help="Begin no other after S seconds.")
-@option("--out", type=FOLDER, metavar="DIR", group="Output", help="Folder for plan, report and all numbers.")
-@option("--apply", "apply_to", type=FILE, metavar="FILE", group="Output", help="Write the safer file, if one is found.")
+@option("--only", "Mitigation", "Try no kind but those named.", is_flag=True)
+@option("--cost", "Mitigation", "information, items, item-hours, flows or top.", metavar="SCALE", default="information")
+@option("--budget", "Running", "Attack N combinations at most. [40]", COUNT, "N")
+@option("--seconds", "Running", "Begin no other after S seconds.", NUMBER, "S")
+@option("--out", "Output", "Folder for plan, report and all numbers.", FOLDER, "DIR")
+@option("--apply", "Output", "Write the safer file, if one is found.", FILE, "FILE", to="apply_to")
 @junit_option
 @markdown_option
 @public_option
@@ -124,15 +124,12 @@ def sweep(
     entropie sweep --source postgresql://host/db --table visits --profile ema
     """
     from entropie.assessment import check_named
-    from entropie.atomic import check_file, claimed, refuse_overwriting
+    from entropie.atomic import claimed
     from entropie.cli.verdicts import Verdicts
-    from entropie.data.columns import check_table
     from entropie.errors import InvalidInput
     from entropie.gate.judged import Judged
     from entropie.mitigate.kinds import KINDS
     from entropie.mitigate.mitigation import Mitigation
-    from entropie.release.apply import apply as applied
-    from entropie.release.apply import manifest_path
     from entropie.release.result import FILES
     from entropie.release.sweep import BUDGET, Options, swept
 
@@ -140,14 +137,10 @@ def sweep(
     if events == "-" and apply_to is not None:
         raise InvalidInput("Standard input can be read only once; give --out, and its plan.json to `entropie apply`.")
     named = tuple(Mitigation(kind, value) for kind in KINDS for value in options.pop(kind))
-    mine = [] if apply_to is None else [apply_to, manifest_path(apply_to)]
+    safer, verdicts = Safer(apply_to), Verdicts(junit, markdown)
     read = [None if events is None else Path(events), *(one.file for one in named)]
-    verdicts = Verdicts.of(junit, markdown)
-    refuse_overwriting(read, [*mine, *verdicts.paths, *([] if out is None else [out / name for name in FILES])])
-    for path in mine:
-        check_file(path)
-    if apply_to is not None:
-        check_table(apply_to)
+    inside = [] if out is None else [out / name for name in FILES]
+    output.check_writable(read, [*safer.files, *verdicts.paths], inside)
     tried = Options(named, only, cost, BUDGET if budget is None else budget, seconds, options["lat"], options["lon"])
     attempts = output.Attempts()
     with nullcontext() if out is None else claimed(out):
@@ -157,19 +150,13 @@ def sweep(
         if out is not None:
             attempts.run(partial(result.write_into, out))
     verdicts.write(attempts, lambda: Judged.of_sweep(result.to_json(), result.exit_code), "sweep")
-    made = None
-    if apply_to is not None and result.plan is not None:
-        with output.stages(quiet=view.quiet) as progress:
-            known = {"source": options["source"], "memory": options["memory"], "progress": progress}
-            made = attempts.run(partial(applied, result.plan, events, apply_to, **known))
+    how = {name: options[name] for name in ("source", "memory")}
+    told = safer.told(result.plan, events, attempts, view.quiet, **how)
     called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
     files = [] if out is None else [_files(result, out)]
-    apply_it = None if out is None or made is not None else apply_after(out / FILES[2], events, options["source"])
+    apply_it = None if out is None or apply_to is not None else apply_after(out / FILES[2], events, options["source"])
     if result.plan is not None and apply_it is not None:
         files.append(command_line("Apply:", apply_it))
-    told = [] if made is None or apply_to is None else ["", applied_text(made, apply_to, None)]
-    if apply_to is not None and result.plan is None:
-        told = [f"{output.name(apply_to)} was not written: no combination was found that meets the limit."]
     view.show(
         result.to_json,
         lambda: "\n".join(

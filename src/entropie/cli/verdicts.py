@@ -31,17 +31,6 @@ class Verdicts:
     junit: Path | None
     markdown: Path | None
 
-    @classmethod
-    def of(cls, junit: Path | None, markdown: Path | None, inputs: Sequence[Path] = ()) -> Verdicts:
-        """Refuse files that cannot be written, that are among the inputs, or the same."""
-        from entropie.atomic import check_file, refuse_overwriting
-
-        refuse_overwriting(inputs, [junit, markdown])
-        for path in (junit, markdown):
-            if path is not None:
-                check_file(path)
-        return cls(junit, markdown)
-
     @property
     def paths(self) -> list[Path]:
         """The files named."""
@@ -72,16 +61,14 @@ def judged(request: Asked, work: Work[Asked, Found], view: View) -> Found:
 
     Nothing found is lost for a file that cannot be written: each is tried, the result is printed, then it is said.
     """
-    from entropie.atomic import check_file, claimed, publicly, refuse_overwriting, written
+    from entropie.atomic import claimed, publicly, written
     from entropie.gate.judged import Judged
     from entropie.gate.metrics import write_metrics
 
     wanted = request.output
     own = [] if wanted.out is None else [wanted.out / file for file in work.files]
-    verdicts = Verdicts.of(wanted.junit, wanted.markdown)
-    refuse_overwriting(request.inputs, [*own, wanted.metrics, *verdicts.paths])
-    if wanted.metrics is not None:
-        check_file(wanted.metrics)
+    verdicts = Verdicts(wanted.junit, wanted.markdown)
+    output.check_writable(request.inputs, [wanted.metrics, *verdicts.paths], own)
     tried = Attempts()
     with (
         publicly() if wanted.public else nullcontext(),
@@ -126,6 +113,13 @@ def conditions(verdict: Mapping[str, Any], more: str = "") -> list[str]:
     if verdict["waiver"] is not None and verdict["waiver"]["applies"]:
         lines.append(f"Waived until {verdict['waiver']['expires']}.")
     return lines
+
+
+def rests_on(document: Mapping[str, Any]) -> list[str]:
+    """The verdict with all that stands behind it, as lines of a terminal."""
+    verdict = document["verdict"]
+    lines = [verdict["sentence"], *verdict["rests_on"], f"Source of the limit: {verdict['profile']['source']}."]
+    return [*map(output.paragraph, lines), f"Review by {document['review']['date']}."]
 
 
 def files_text(files: Sequence[Path]) -> list[str]:

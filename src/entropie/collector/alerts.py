@@ -22,7 +22,7 @@ from entropie.collector.suspicion import negative, uneven
 from entropie.document.base import Count, Part, Sha256
 from entropie.errors import printable
 from entropie.mechanisms.local_hashing import LocalHashing
-from entropie.words import count, listed, percent, plural, size
+from entropie.words import count, cut, listed, percent, plural, size
 
 FALSE_ALARMS = 1e-6
 _PLAUSIBLE = 1e-3
@@ -255,10 +255,7 @@ def _attack(attacked: Attacked) -> Reading:
 def item_name(facts: Facts, code: int) -> str:
     """An item as a sentence names it."""
     names = facts.collection.items
-    if names is None:
-        return f"code {count(code)}"
-    name = printable(names[code])
-    return f'"{name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"}"'
+    return f"code {count(code)}" if names is None else f'"{cut(printable(names[code]), _LONGEST_NAME)}"'
 
 
 def _how_often(chance: float) -> str:

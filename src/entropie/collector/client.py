@@ -67,9 +67,10 @@ class Policy:
     max_epsilon: float = 8.0
 
     def __post_init__(self) -> None:
-        checks.real_number("min_error", self.min_error, "a share from 0 to 1", 0.0, 1.0)
-        checks.real_number("max_certainty", self.max_certainty, "a share from 0 to 1", 0.0, 1.0)
-        checks.epsilon_value(self.max_epsilon)
+        for name in ("min_error", "max_certainty"):
+            share = checks.share_value(name, getattr(self, name), "a share from 0 to 1")
+            object.__setattr__(self, name, share)
+        object.__setattr__(self, "max_epsilon", checks.epsilon_value(self.max_epsilon))
 
 
 @dataclass(frozen=True, slots=True)

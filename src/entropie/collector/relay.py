@@ -17,7 +17,6 @@ import hashlib
 import http.client
 import json
 import random
-import re
 import socket
 from collections import OrderedDict
 from collections.abc import Callable
@@ -27,16 +26,15 @@ from dataclasses import dataclass, field
 from entropie.collector.client import Address
 from entropie.collector.document import Collection, read
 from entropie.collector.listening import bound, heed, listener, report_briefly, url_of
-from entropie.collector.public import JSON, PREFLIGHT, Fields, Receive, Refusal, Scope, Send, body_of, refused
-from entropie.collector.wire import MEDIA_TYPE, MOST_RECORDS, Records, decode
-from entropie.errors import EntropieError, InvalidInput, InvalidParameter
+from entropie.collector.public import HEALTHY, JSON, Application, Given, Receive, Refusal, Scope, body_of, records_of
+from entropie.collector.wire import MOST_RECORDS, Records
+from entropie.errors import EntropieError, InvalidParameter
 from entropie.theory import checks
 
 MOST_WAIT_SECONDS = 20.0
 """Devices give up on an answer after 30 seconds."""
 MOST_WAITING_RECORDS = 100_000
 _MOST_KNOWN = 64
-_PATH = re.compile(r"/v1/collections/([0-9a-f]{64})(/reports)?")
 _AGAIN = "send the same bytes again later"
 _PASSED_ON = (404, 410, 507)
 Say = Callable[[str], None]
@@ -74,10 +72,14 @@ class _Mix:
     timer: asyncio.TimerHandle | None = None
 
 
-class Relay:
+class Relay(Application):
     """The application of the relay's listener."""
 
+    PAGES = ("/healthz",)
+    NOTHING = "There is nothing here; a relay takes reports for a collector."
+
     def __init__(self, relaying: Relaying) -> None:
+        super().__init__()
         self._relaying = relaying
         self._known: OrderedDict[str, Collection] = OrderedDict()
         self._mixes: dict[str, _Mix] = {}
@@ -85,46 +87,18 @@ class Relay:
         self._sending: set[asyncio.Task[None]] = set()
         self._threads = ThreadPoolExecutor(8, "entropie-relay")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            return
-        try:
-            status, headers, body = await self._answer(scope, receive)
-        except Refusal as refusal:
-            status, headers, body = refused(refusal.status, str(refusal), *refusal.headers)
-        headers = [*headers, (b"access-control-allow-origin", b"*"), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+    def _page(self, path: str) -> Given:
+        return HEALTHY
 
-    async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, Fields, bytes]:
-        method, path = scope["method"], scope["path"]
-        found = _PATH.fullmatch(path)
-        if found is None and path != "/healthz":
-            raise Refusal(404, "There is nothing here; a relay takes reports for a collector.")
-        allowed = "POST" if found is not None and found[2] else "GET"
-        if method == "OPTIONS":
-            return 204, PREFLIGHT, b""
-        if method != allowed:
-            raise Refusal(405, f"The method must be {allowed}.", (b"allow", f"{allowed}, OPTIONS".encode()))
-        if found is None:
-            return 200, JSON, b'{"status":"ok"}'
-        if not found[2]:
-            return 200, JSON, (await self._collection(found[1])).canonical
-        headers = dict(scope["headers"])
-        if headers.get(b"content-type", b"").lower() != MEDIA_TYPE.encode():
-            raise Refusal(415, f"The content type must be {MEDIA_TYPE}.")
-        body = await body_of(headers, receive)
-        return 200, JSON, await self._report(await self._collection(found[1]), body)
+    async def _document(self, collection: str) -> Given:
+        return 200, JSON, (await self._collection(collection)).canonical
 
-    async def _report(self, collection: Collection, body: bytes) -> bytes:
+    async def _report(self, collection: str, scope: Scope, receive: Receive) -> bytes:
         """Put the valid records of a body among the others; the answer comes when the collector has them."""
-        try:
-            records = decode(body, collection.cells)
-        except InvalidInput as problem:
-            raise Refusal(400, str(problem)) from None
+        body = await body_of(scope, receive)
+        records = records_of(body, (await self._collection(collection)).cells)
         if records.nonces:
-            await asyncio.shield(self._added(collection.id, records))
+            await asyncio.shield(self._added(collection, records))
         return b'{"accepted":%d,"duplicate":0,"invalid":%d}' % (len(records.nonces), records.invalid)
 
     def _added(self, collection: str, records: Records) -> asyncio.Future[None]:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.collector import document
-from entropie.errors import EntropieError, InvalidInput, OutputFailed
+from entropie.errors import EntropieError, InvalidInput, OutputFailed, extra_needed
 
 KEY_BYTES = 16
 HASH_BYTES = 8
@@ -286,9 +286,7 @@ def open_store(where: str, mark: Path | None = None, *, make: bool = True) -> St
         try:
             from entropie.collector.postgres_store import PostgresStore
         except ImportError:
-            raise InvalidInput(
-                "PostgreSQL needs the extra `collector`; run: pip install 'entropie[collector]'"
-            ) from None
+            raise extra_needed("PostgreSQL needs", "collector") from None
         return PostgresStore(where, mark, make=make)
     if mark is not None:
         raise InvalidInput("A store in a file has its mark beside it; name one (--mark) for PostgreSQL alone.")

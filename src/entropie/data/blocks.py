@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ import numpy as np
 from entropie.data.dialect import Dialect
 from entropie.data.rejects import Place
 from entropie.errors import InvalidInput
+from entropie.workers import Workers
 
 # A line longer than this is no row; with it memory stays bounded whatever a packed file unfolds to.
 LINE_LIMIT_BYTES = 1 << 22
@@ -80,8 +80,8 @@ def row_blocks(read: Callable[[int], bytes], dialect: Dialect, name: str) -> Ite
 
 
 def ahead(made: Iterator[_Made]) -> Generator[_Made, None, None]:
-    """The same values, each made by a thread while the one before is used; the thread ends before this does."""
-    with ThreadPoolExecutor(1, "entropie-reading") as pool:
+    """The same values, each made by a thread while the one before is used; none is being made when this ends."""
+    with Workers(1, "entropie-reading") as pool:
         coming = pool.submit(next, made, None)
         while (value := coming.result()) is not None:
             coming = pool.submit(next, made, None)

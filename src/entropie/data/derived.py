@@ -16,7 +16,7 @@ from entropie.data.rejects import Rejects
 from entropie.data.roles import Header, choose_column, require_columns
 from entropie.data.rules import FAULT, NULLS
 from entropie.data.stays import Stays
-from entropie.data.tables import Chosen, FileTable, Piece, Table
+from entropie.data.tables import Batches, Chosen, FileTable, Piece, Table
 from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.progress import Progress
 from entropie.request import Source
@@ -87,7 +87,7 @@ class DerivedTable:
         """Type of a column as the source has it, or as it is made."""
         return self.made.type if column == self.made.name else self._table.type_of(column)
 
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Batches:
         """Stream the chosen columns, the one that is made among them."""
         for batch in self._table.batches(self._read_as(columns), rejects, progress):
             yield self._with_item(batch, columns)

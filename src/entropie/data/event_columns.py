@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
@@ -52,9 +53,9 @@ def read_event_columns(source: Source, columns: Sequence[str], run: Run = _ANY_R
     extra = extra_roles(table, columns, chosen)
     rejects = Rejects(table.name, run.memory)
     run.progress("read", 0.0)
-    batches = table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)
-    tapped = _Tapped(batches, len(chosen), rejects.budget)
-    events, rows = arranged(opened, tapped, rejects, run, numbered=True)
+    with closing(table.batches(cast(Chosen, {**chosen, **extra}), rejects, run.progress)) as batches:
+        tapped = _Tapped(batches, len(chosen), rejects.budget)
+        events, rows = arranged(opened, tapped, rejects, run, numbered=True)
     taken = pa.array(rows)
     values = {column: tapped.column(place).take(taken) for place, column in enumerate(extra.values())}
     return EventColumns(events, values)

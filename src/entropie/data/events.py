@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -120,7 +121,8 @@ def read_events(source: Source, run: Run = _ANY_RUN, table: Table | None = None)
     opened = open_events(source, table, run.memory)
     rejects = Rejects(opened.table.name, run.memory)
     run.progress("read", 0.0)
-    return arranged(opened, opened.table.batches(opened.chosen, rejects, run.progress), rejects, run)[0]
+    with closing(opened.table.batches(opened.chosen, rejects, run.progress)) as stream:
+        return arranged(opened, stream, rejects, run)[0]
 
 
 def arranged(

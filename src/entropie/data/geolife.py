@@ -16,7 +16,7 @@ from entropie.data.files import HashedFile, InputFile, combined_digest
 from entropie.data.grid import MapGrid
 from entropie.data.rejects import SAME_CELL, Rejects
 from entropie.data.roles import Header
-from entropie.data.tables import Chosen, Piece
+from entropie.data.tables import Batches, Chosen, Piece
 from entropie.data.text import read_text
 from entropie.errors import InvalidInput, shown
 from entropie.progress import Progress
@@ -45,7 +45,7 @@ class GeolifeTable:
         """Cells are numbers, the rest is text."""
         return pa.int64() if column == "cell" else pa.string()
 
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Batches:
         """Read one trajectory after the other."""
         for done, path in enumerate(self._paths):
             with self._by_number(done), HashedFile(path) as opened:

@@ -154,7 +154,7 @@ def find_preset(name: str) -> Preset:
     try:
         return PRESETS[name]
     except KeyError:
-        raise InvalidParameter.of("preset", f"one of {', '.join(PRESETS)}", name) from None
+        raise InvalidParameter.among("preset", PRESETS, name) from None
 
 
 def suggest_preset(delimiter: str, first_line: Sequence[str]) -> Preset | None:

@@ -10,7 +10,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.kernels.simulation import Geography, Habits, Scene, draw_uniforms, mark_items, relabel_items, walk_people
 from entropie.progress import Progress, silent
 from entropie.theory import checks
+from entropie.workers import Workers
 
 LARGEST_POOL = 2**32 - 1
 _LENGTHS, _WALKS = np.uint64(0), np.uint64(1)  # streams of random numbers
@@ -174,7 +175,7 @@ def find_world(kind: str) -> World:
     try:
         return WORLDS[kind]
     except KeyError:
-        raise InvalidParameter.of("kind", f"one of {', '.join(WORLDS)}", kind) from None
+        raise InvalidParameter.among("kind", WORLDS, kind) from None
 
 
 def simulate_traces(
@@ -354,17 +355,13 @@ def _in_order(users: int, work: Callable[[int, int], _Result], threads: int | No
     """work(first, last) for blocks of people on every core, results in order, none made long before it is taken."""
     workers = threads or os.cpu_count() or 1
     waiting: deque[Future[_Result]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for first in range(0, users, _BLOCK_USERS):
-                waiting.append(pool.submit(work, first, min(first + _BLOCK_USERS, users)))
-                if len(waiting) > workers + 1:
-                    yield waiting.popleft().result()
-            while waiting:
+    with Workers(workers) as pool:
+        for first in range(0, users, _BLOCK_USERS):
+            waiting.append(pool.submit(work, first, min(first + _BLOCK_USERS, users)))
+            if len(waiting) > workers + 1:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _compact(items: NDArray[np.uint32], pool: int) -> int:

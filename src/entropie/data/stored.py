@@ -87,29 +87,29 @@ def stored_events(source: Source, columns: Sequence[str], run: Run, folder: Path
     run.progress("read", 0.0)
     extra = extra_roles(opened.table, columns, opened.chosen)
     chosen = cast(Chosen, {**opened.chosen, **extra})
-    stream = opened.table.batches(chosen, rejects, run.progress)
-    time, stream = recognise_times(opened, stream, rejects)
-    names = ["user", "item", *extra]
-    kinds = [(name, "<i4") for name in names] + ([] if time is None else [("tick", "<i8")])
-    with Spill(np.dtype(kinds), folder, rejects.budget.limit // _ROOM) as spill, ThreadPoolExecutor(2) as pool:
-        coding = Coding(normal_schema(opened.table, chosen), names, opened.rules(time), rejects, pool)
-        seen = _Seen(time)
-        for part in coding.parts(stream):
-            seen.add(part, names, spill)
-            rejects.budget.keep("ids", _COPIES * coding.nbytes)
-        ranked = coding.ranked()
-        run.progress("encode", 1.0)
-        clock = _Clock.of(seen, opened)
-        walk = _Walk(spill, rejects.budget, clock, opened.newest_first, ranked, list(extra.values()))
-        popularity = np.zeros(len(ranked[1][1]), np.int64)
-        popularity[ranked[1][0]] = seen.popularity
-        ids = ranked[0][1], ranked[1][1]
-        found = Found(
-            rows=coding.rows, events=spill.rows, users=len(ids[0]), items=len(ids[1]), duplicates=None,
-            order_only=clock.per_second is None, sha256=opened.table.sha256(), time_assumed=clock.assumed,
-        )  # fmt: skip
-        report = ingest_report(opened.table, found, rejects, opened.choices, clock.time)
-        yield StoredEvents(report, *ids, popularity, walk, rejects.budget.limit)
+    with contextlib.closing(opened.table.batches(chosen, rejects, run.progress)) as batches:
+        time, stream = recognise_times(opened, batches, rejects)
+        names = ["user", "item", *extra]
+        kinds = [(name, "<i4") for name in names] + ([] if time is None else [("tick", "<i8")])
+        with Spill(np.dtype(kinds), folder, rejects.budget.limit // _ROOM) as spill, ThreadPoolExecutor(2) as pool:
+            coding = Coding(normal_schema(opened.table, chosen), names, opened.rules(time), rejects, pool)
+            seen = _Seen(time)
+            for part in coding.parts(stream):
+                seen.add(part, names, spill)
+                rejects.budget.keep("ids", _COPIES * coding.nbytes)
+            ranked = coding.ranked()
+            run.progress("encode", 1.0)
+            clock = _Clock.of(seen, opened)
+            walk = _Walk(spill, rejects.budget, clock, opened.newest_first, ranked, list(extra.values()))
+            popularity = np.zeros(len(ranked[1][1]), np.int64)
+            popularity[ranked[1][0]] = seen.popularity
+            ids = ranked[0][1], ranked[1][1]
+            found = Found(
+                rows=coding.rows, events=spill.rows, users=len(ids[0]), items=len(ids[1]), duplicates=None,
+                order_only=clock.per_second is None, sha256=opened.table.sha256(), time_assumed=clock.assumed,
+            )  # fmt: skip
+            report = ingest_report(opened.table, found, rejects, opened.choices, clock.time)
+            yield StoredEvents(report, *ids, popularity, walk, rejects.budget.limit)
 
 
 def _most(limit: int) -> int:

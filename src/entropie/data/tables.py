@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -27,6 +27,8 @@ from entropie.errors import InvalidInput, InvalidParameter, option, shown
 from entropie.progress import Progress
 
 Chosen = Mapping[Role, str]  # which column plays which role
+Batches = Generator[pa.RecordBatch, None, None]
+"""A stream of rows, which whoever opened it closes: threads and files belong to it."""
 
 
 class Table(Protocol):
@@ -39,7 +41,7 @@ class Table(Protocol):
     def type_of(self, column: str) -> pa.DataType:
         """Type of a column as the source has it."""
 
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Batches:
         """Stream the chosen columns, once, in row order, named by role and of the normal types."""
 
     def sha256(self) -> str:
@@ -117,7 +119,7 @@ class TextTable(_Files):
         """Everything is text in a text file."""
         return pa.string()
 
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Batches:
         """Every column is text, which is a normal type."""
         for batch in self.select(list(columns.values()), rejects, progress):
             yield batch.rename_columns(list(columns))
@@ -184,7 +186,7 @@ class ParquetTable(_Files):
         """Type of a column in the first file; the others are cast to it."""
         return self._schema.field(column).type
 
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Batches:
         """Cast the chosen columns to the normal types."""
         rejects.budget.require(EVENT_BYTES * self._rows)
         schema = normal_schema(self, columns)
@@ -273,7 +275,7 @@ class ArrowTable:
         """Type of a column as the source has it."""
         return self._reader.schema.field(column).type
 
-    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Chosen, rejects: Rejects, progress: Progress) -> Batches:
         """Pass the batches on, digesting the chosen columns."""
         schema = normal_schema(self, columns)
         self._digests = [_ColumnDigest() for _ in columns]

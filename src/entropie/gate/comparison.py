@@ -23,6 +23,7 @@ from entropie.document import Document, typed
 from entropie.document.assessment import Attacker
 from entropie.document.base import Count, Part
 from entropie.document.measured import BitsInterval, ShareInterval
+from entropie.document.verdict import Verdict
 from entropie.theory import checks
 from entropie.words import count, percent, points, stated
 
@@ -108,10 +109,30 @@ class Comparison(Part, frozen=True):
         return 3 if strict and self.outcome in ("undecided", "not comparable") else 0
 
 
-def compare(old: dict[str, Any], new: dict[str, Any], tolerance: float = 0.0) -> Comparison:
-    """Compare two assessments' plain documents; a rise of the risk by up to `tolerance` (a share) is accepted."""
+def tolerated(tolerance: float | str) -> float:
+    """A rise to accept; refuses what is no share of people, or all of them."""
     rule = "a share of people from 0 to below 1"
-    checks.real_number("tolerance_error", tolerance, rule, 0.0, math.nextafter(1.0, 0.0))
+    share = checks.share_value("tolerance_error", tolerance, rule)
+    return checks.real_number("tolerance_error", share, rule, 0.0, math.nextafter(1.0, 0.0))
+
+
+def turned(old: Verdict | None, new: Verdict | None) -> str | None:
+    """That the verdict is another one now."""
+    if old is None or new is None or old.decision == new.decision:
+        return None
+    return f"the verdict was {old.decision} and is {new.decision} now"
+
+
+def grown(old: int, new: int) -> tuple[str, str]:
+    """That the number of people differs: in a few words, and in a sentence."""
+    counts = f"the number of people differs ({count(old)}, now {count(new)})"
+    harder = "harder" if new > old else "easier"
+    return counts, f"T{counts[1:]}: for that reason alone it became {harder} to re-identify one of them."
+
+
+def compare(old: dict[str, Any], new: dict[str, Any], given: float | str = 0.0) -> Comparison:
+    """Compare two assessments' plain documents; a rise of the risk by up to this share is accepted."""
+    tolerance = tolerated(given)
     pair = _Pair(typed(old), typed(new), same=_results(old) == _results(new))
     before, after = Side.of(pair.old), Side.of(pair.new)
     risk = Difference(0.0, 0.0, 0.0) if pair.same else difference(before.risk, after.risk)
@@ -260,9 +281,8 @@ class _Pair:
         """What is to be known before relying on the difference."""
         old, new = self.old, self.new
         warnings = []
-        if old.verdict and new.verdict and old.verdict.decision != new.verdict.decision:
-            turned = f"the verdict was {old.verdict.decision} and is {new.verdict.decision} now"
-            warnings.append(_Warning(turned, f"T{turned[1:]}."))
+        if other := turned(old.verdict, new.verdict):
+            warnings.append(_Warning(other, f"T{other[1:]}."))
         if old.input.obfuscated and new.input.obfuscated:
             topic = "both data are reports of a mechanism"
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
@@ -271,11 +291,7 @@ class _Pair:
         covered, followed = (old.assessed, new.assessed), (old.users, new.users)
         before, now = covered if covered[0] != covered[1] else followed
         if before != now:
-            harder = "harder" if now > before else "easier"
-            counts = f"the number of people differs ({count(before)}, now {count(now)})"
-            warnings.append(
-                _Warning(counts, f"T{counts[1:]}: for that reason alone it became {harder} to re-identify one of them.")
-            )
+            warnings.append(_Warning(*grown(before, now)))
         over = [when for when, document in (("old", old), ("new", new)) if document.best.pse_bits.over]
         if over and not self.same:
             warnings.append(

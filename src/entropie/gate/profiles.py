@@ -7,7 +7,7 @@ accepted. Whoever sets a limit of their own names it and says which risk it is f
 from __future__ import annotations
 
 from entropie.document.verdict import Measure, Profile
-from entropie.errors import InvalidParameter, option
+from entropie.errors import InvalidParameter, meant, option
 
 OWN = "own"
 """The name of every limit that the user set."""
@@ -19,54 +19,34 @@ _CELL_SIZES = (
 )
 
 
+def _group(size: int, name: str, title: str, source: str, note: str) -> Profile:
+    """A limit that is rounded from nobody being in a group smaller than this."""
+    return Profile(name, title, round(1.0 / size, 2), "maximum", source, note, size)
+
+
 _SHIPPED = (
-    Profile(
-        name="custodian-033",
-        title="custodian precedent, groups of three",
-        limit=0.33,
-        speaks_of="maximum",
-        source=_CELL_SIZES,
-        note="Some custodians release to known recipients when nobody is in a group smaller than 3: at most 1/3.",
-        smallest_group=3,
+    _group(
+        3, "custodian-033", "custodian precedent, groups of three", _CELL_SIZES,
+        "Some custodians release to known recipients when nobody is in a group smaller than 3: at most 1/3.",
     ),
-    Profile(
-        name="custodian-020",
-        title="custodian precedent, groups of five",
-        limit=0.20,
-        speaks_of="maximum",
-        source=_CELL_SIZES,
-        note="The most common custodian rule, nobody in a group smaller than 5: at most 1/5.",
-        smallest_group=5,
+    _group(
+        5, "custodian-020", "custodian precedent, groups of five", _CELL_SIZES,
+        "The most common custodian rule, nobody in a group smaller than 5: at most 1/5.",
     ),
-    Profile(
-        name="ema",
-        title="European Medicines Agency, Policy 0070",
-        limit=0.09,
-        speaks_of="maximum",
-        source=(
-            "European Medicines Agency, External guidance on the implementation of Policy 0070 (EMA/90915/2016), "
-            "chapter 3 on anonymisation"
-        ),
-        note="Recommended for clinical reports made public; 0.09 is a group of 11.",
-        smallest_group=11,
+    _group(
+        11, "ema", "European Medicines Agency, Policy 0070",
+        "European Medicines Agency, External guidance on the implementation of Policy 0070 (EMA/90915/2016), "
+        "chapter 3 on anonymisation",
+        "Recommended for clinical reports made public; 0.09 is a group of 11.",
     ),
-    Profile(
-        name="health-canada",
-        title="Health Canada, Public Release of Clinical Information",
-        limit=0.09,
-        speaks_of="maximum",
-        source="Health Canada, Public Release of Clinical Information: guidance document (2019)",
-        note="The same recommendation as the European agency's, for clinical information made public.",
-        smallest_group=11,
+    _group(
+        11, "health-canada", "Health Canada, Public Release of Clinical Information",
+        "Health Canada, Public Release of Clinical Information: guidance document (2019)",
+        "The same recommendation as the European agency's, for clinical information made public.",
     ),
-    Profile(
-        name="public-005",
-        title="public release, groups of twenty",
-        limit=0.05,
-        speaks_of="maximum",
-        source=_CELL_SIZES,
-        note="Used for some public releases of patient data, nobody in a group smaller than 20: at most 1/20.",
-        smallest_group=20,
+    _group(
+        20, "public-005", "public release, groups of twenty", _CELL_SIZES,
+        "Used for some public releases of patient data, nobody in a group smaller than 20: at most 1/20.",
     ),
     Profile(
         name="arx-highest",
@@ -87,7 +67,7 @@ _SHIPPED = (
             "Its third default, at most 5 % of records above the highest risk, has no counterpart here."
         ),
     ),
-)
+)  # fmt: skip
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in _SHIPPED}
 """Every shipped profile by name, from the loosest to the strictest of its kind."""
@@ -97,8 +77,8 @@ def profile_named(name: str) -> Profile:
     """The shipped profile of that name, in capitals or not."""
     if name.lower() not in PROFILES:
         raise InvalidParameter(
-            f"Parameter `profile` must be one of {', '.join(PROFILES)}, got {name!r} instead; "
-            f"a limit of your own goes with {option('limit')}."
+            f"Parameter `profile` must be one of {', '.join(PROFILES)} (a limit of your own goes with "
+            f"{option('limit')}), got {name!r} instead{meant(name, PROFILES)}"
         )
     return PROFILES[name.lower()]
 

@@ -5,15 +5,13 @@ Everybody was counted in both, so that the differences are exact for these peopl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
 from entropie.document.base import Count, Part, Share
 from entropie.document.measured import ShareInterval
-from entropie.gate.comparison import Difference, Outcome, difference
+from entropie.gate.comparison import Difference, Outcome, difference, grown, tolerated, turned
 from entropie.mitigate.attribute_risk import AttributeRisk
-from entropie.theory import checks
 from entropie.words import count, listed, percent, points, stated
 
 
@@ -77,10 +75,9 @@ class TableComparison(Part, frozen=True):
         return 1 if self.outcome == "risen" else 0
 
 
-def compare(old: AttributeRisk, new: AttributeRisk, tolerance: float = 0.0) -> TableComparison:
-    """Compare two assessments; a rise of the risk by up to `tolerance` (a share) is accepted."""
-    rule = "a share of people from 0 to below 1"
-    checks.real_number("tolerance_error", tolerance, rule, 0.0, math.nextafter(1.0, 0.0))
+def compare(old: AttributeRisk, new: AttributeRisk, given: float | str = 0.0) -> TableComparison:
+    """Compare two assessments; a rise of the risk by up to this share is accepted."""
+    tolerance = tolerated(given)
     before, after = TableSide.of(old), TableSide.of(new)
     average = difference(before.identification_risk, after.identification_risk)
     highest = after.highest_risk - before.highest_risk
@@ -132,13 +129,11 @@ def _sentence(old: TableSide, new: TableSide, outcome: Outcome, tolerance: float
 def _warnings(old: AttributeRisk, new: AttributeRisk) -> list[str]:
     """What is to be known before relying on the difference."""
     warnings = []
-    if old.verdict and new.verdict and old.verdict.decision != new.verdict.decision:
-        warnings.append(f"The verdict was {old.verdict.decision} and is {new.verdict.decision} now.")
+    if other := turned(old.verdict, new.verdict):
+        warnings.append(f"T{other[1:]}.")
     was, now = ([column.name for column in document.columns] for document in (old, new))
     if was != now:
         warnings.append(f"Read with care: the columns differ ({listed(was)}; now {listed(now)}).")
     if old.people != new.people:
-        harder = "harder" if new.people > old.people else "easier"
-        people = f"the number of people differs ({count(old.people)}, now {count(new.people)})"
-        warnings.append(f"T{people[1:]}: for that reason alone it became {harder} to re-identify one of them.")
+        warnings.append(grown(old.people, new.people)[1])
     return warnings

@@ -24,7 +24,7 @@ from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import CountingRates, detectable_share
 from entropie.theory.weights import LossWeights
-from entropie.words import percent, stated
+from entropie.words import digits, percent
 
 MechanismName = Literal["rr", "glh", "subset", "hadamard", "unary", "auto"]
 _CERTAINTIES = (0.1, 0.5, 0.9, 0.99, 1.0)
@@ -157,7 +157,7 @@ class Alternative:
     expected_loss: ExpectedLoss
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Calibration:
     """The outcome: a mechanism, its guarantee, its expected loss, the alternatives, and what the limits cost."""
 
@@ -234,9 +234,15 @@ class Calibration:
         ).to_json()
 
     def __repr__(self) -> str:
-        asked = f"{stated(self.goal.bayes_error)} asked for, {stated(self.goal.certainty)} certainty allowed"
-        error = f"  a share of 1 % is estimated with a standard error of {percent(self.expected_loss.share_1pct_sd)}"
-        return "\n".join([f"Calibration ({asked})", repr(self.guarantee), error])
+        needed = "" if self.noise_needed else " (not needed: pseudonyms alone are enough)"
+        error = percent(min(1.0, self.expected_loss.share_1pct_sd))
+        return "\n".join(
+            [
+                f"Calibration: {self.mechanism.title}, epsilon {digits(self.mechanism.epsilon, 4)}{needed}",
+                f"  a share of 1 % has a standard error of {error}",
+                repr(self.guarantee),
+            ]
+        )
 
     def _repr_html_(self) -> str:
         loss = msgspec.structs.asdict(self.expected_loss)
@@ -346,15 +352,12 @@ def _nothing_fits(goal: Goal, kinds: tuple[str, ...]) -> Exception:
     if goal.domain_size > max(largest_domain(kind) for kind in kinds):
         most = int(max(largest_domain(kind) for kind in kinds))
         return InvalidParameter.of("domain", f"at most {most} for {' or '.join(kinds)}", goal.domain_size)
-    smallest = math.ceil(min(one.family.at(0).report_bits for one in best_of_each(_any_size(goal), kinds)))
+    of_any_size = best_of_each(replace(goal, max_report_bits=math.inf), kinds)
+    smallest = math.ceil(min(one.family.at(0).report_bits for one in of_any_size))
     return Unreachable(
         f"No report of at most {goal.max_report_bits:.10g} bits is about {goal.domain_size} items; "
         f"raise {option('max_report_bits')} to {smallest}."
     )
-
-
-def _any_size(goal: Goal) -> Goal:
-    return replace(goal, max_report_bits=math.inf)
 
 
 def _paper_setting(family: Family, goal: Goal) -> PaperSetting | None:

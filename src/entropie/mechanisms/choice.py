@@ -161,7 +161,7 @@ class RandomChoice(Mechanism):
             bayes_error_paper=paper.bayes_error(alpha_paper, n, prior_max),
             bayes_error_fano=fano.bayes_error(alpha, n, prior_max),
             list_error=error(crowd.list_size, "list_error"),
-            max_leakage_bits=min(math.log2(n), t * math.log2(self._mean(_leaked(parts)))),
+            max_leakage_bits=min(math.log2(n), t * math.log2(self._mean(2.0**part.max_leakage_bits for part in parts))),
             per_user_bits=t * mean("per_user_bits"),
             posterior_max=any_mechanism.posterior_max(n, self.epsilon, t, prior_max),
             contraction=mean("contraction"),
@@ -245,7 +245,3 @@ class RandomChoice(Mechanism):
         mechanism = cls.__new__(cls)
         mechanism._set(tuple(parameters.from_fields(part) for part in parts), numerators)
         return mechanism
-
-
-def _leaked(parts: list[Guarantee]) -> list[float]:
-    return [2.0**part.max_leakage_bits for part in parts]

@@ -11,6 +11,7 @@ from entropie.errors import InvalidParameter, Unreachable, option
 from entropie.mechanisms.families import Calibrated, Family
 from entropie.mechanisms.truth import ShapedMechanism
 from entropie.theory import any_mechanism, checks, everybody, fano
+from entropie.theory.calibration import beyond_chance
 from entropie.theory.crowd import Crowd
 from entropie.theory.guarantee import (
     certified_alpha_bits,
@@ -20,6 +21,7 @@ from entropie.theory.guarantee import (
     noisy_success,
     raised,
 )
+from entropie.theory.special import last_where
 from entropie.theory.weights import LossWeights
 
 Scope = Literal["all", "alone"]
@@ -57,7 +59,7 @@ class Goal:
         checked = {
             "domain_size": checks.whole_number("domain", self.domain_size, at_least=2),
             "bayes_error": checks.bayes_error_value(self.bayes_error),
-            "certainty": checks.real_number("certainty", self.certainty, rule, 0.0, 1.0),
+            "certainty": checks.share_value("certainty", self.certainty, rule),
             "max_epsilon": checks.real_number("max_epsilon", self.max_epsilon, positive, 5e-324, math.inf),
             "max_report_bits": checks.real_number("max_report_bits", self.max_report_bits, positive, 5e-324, math.inf),
             "weights": self.weights or LossWeights.whole(self.domain_size),
@@ -78,10 +80,7 @@ class Goal:
         """Refuse what pure noise does not reach."""
         chance = min(Fraction(1), self.crowd.guesses)
         if chance > self.allowed:
-            raise Unreachable(
-                f"An error rate of {self.bayes_error:.10g} cannot be guaranteed: by chance alone it is "
-                f"{float(1 - chance):.10g} at most; lower {option('bayes_error')}, or have more people."
-            )
+            raise beyond_chance(self.bayes_error, float(1 - chance))
         known = self.certainty_at(0.0)
         if known > self.certainty:
             raise Unreachable(
@@ -127,16 +126,9 @@ class Goal:
 
     def largest_step(self, family: Family) -> int:
         """Its step; pure noise meets every goal that `check` lets pass."""
-        low, high = 0, family.steps
-        if self.met(family.at(high)):
-            return high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.met(family.at(middle)):
-                low = middle
-            else:
-                high = middle
-        return low
+        if self.met(family.at(family.steps)):
+            return family.steps
+        return last_where(lambda step: self.met(family.at(step)), 0, family.steps)
 
 
 def _success_alone(made: Calibrated, crowd: Crowd) -> Fraction:

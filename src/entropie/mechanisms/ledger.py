@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -21,8 +21,9 @@ from entropie.mechanisms.mechanism import Mechanism
 from entropie.mechanisms.parameters import from_document, parameters_id, to_document
 from entropie.theory import any_mechanism, checks, spending
 from entropie.theory.crowd import Crowd
-from entropie.theory.guarantee import AllReports
-from entropie.theory.special import largest_where
+from entropie.theory.guarantee import AllReports, in_lines
+from entropie.theory.special import largest_where, last_where
+from entropie.words import digits, plural
 
 _LONGEST_NAME = 200
 _MOST_REPORTS = 10**6
@@ -44,6 +45,10 @@ class LedgerGuarantee(Part, frozen=True):
     alone: SpentAlone
     all_reports: AllReports
     spent: list[SpentOnce]
+
+    def __repr__(self) -> str:
+        sent = f"{plural(self.reports_per_user, 'report')} of each of {plural(self.users, 'person', 'people')}"
+        return in_lines(f"Guarantee of {sent}, epsilon {digits(self.epsilon, 4)} in all", self.all_reports, self.alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +73,15 @@ class Budget:
     def __post_init__(self) -> None:
         if self.scope not in ("all", "alone"):
             raise InvalidParameter.of("scope", "all or alone", self.scope)
-        if self.epsilon is not None:
-            checks.epsilon_value(self.epsilon)
-        if self.certainty is not None:
-            checks.real_number("certainty", self.certainty, "a probability from 0 to 1", 0.0, 1.0)
-        if self.bayes_error is not None:
-            checks.bayes_error_value(self.bayes_error)
-        _ = self.crowd
+        read: dict[str, Callable[[object], float]] = {
+            "epsilon": checks.epsilon_value,
+            "certainty": lambda value: checks.share_value("certainty", value, "a probability from 0 to 1"),
+            "bayes_error": checks.bayes_error_value,
+        }
+        for name, number in read.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(getattr(self, name)))
+        object.__setattr__(self, "users", self.crowd.users)
 
     @property
     def crowd(self) -> Crowd:
@@ -241,10 +248,7 @@ class Ledger:
             low, high = high, 2 * high
             if low >= _MOST_REPORTS:
                 return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if _within(_with(sent, mechanism, middle), budget) else (low, middle)
-        return low
+        return last_where(lambda more: _within(_with(sent, mechanism, more), budget), low, high)
 
     def to_document(self) -> str:
         """The canonical JSON text: sorted keys and entries, no white space, ASCII."""

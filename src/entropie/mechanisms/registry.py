@@ -62,7 +62,7 @@ def make_mechanism(
     """A mechanism from its kind, epsilon or theta, and the options of its own, of which None is left out."""
     made: Any = mechanism_kind(kind) if kind in mechanism_kinds() else None
     if not hasattr(made, "from_theta"):
-        raise InvalidParameter.of("mechanism", f"one of {', '.join(tunable_kinds())}", kind)
+        raise InvalidParameter.among("mechanism", tunable_kinds(), kind)
     if (epsilon is None) == (theta is None):
         raise InvalidParameter(f"Give {option('epsilon')} or {option('theta')}, one of the two.")
     given = {name: value for name, value in own.items() if value is not None}

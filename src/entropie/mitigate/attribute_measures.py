@@ -19,6 +19,7 @@ from entropie.document.table import (
     SensitiveColumn,
 )
 from entropie.errors import InvalidInput, InvalidParameter, option
+from entropie.kinds import population_of
 from entropie.measures.anonymity import anonymity
 from entropie.measures.classes import classes_of
 from entropie.measures.closeness import largest_distance
@@ -28,7 +29,7 @@ from entropie.measures.linkability import linkability
 from entropie.measures.record_risk import AT_RISK, record_risks
 from entropie.measures.uniqueness import estimate as estimated
 from entropie.measures.uniqueness import estimated_risks
-from entropie.mitigate.attribute_population import at_least_the_table, beside, population_of
+from entropie.mitigate.attribute_population import at_least_the_table, beside
 from entropie.mitigate.attribute_table import BANDS, AttributeTable, Column, sensitive_codes
 from entropie.progress import Progress, silent
 from entropie.theory import checks

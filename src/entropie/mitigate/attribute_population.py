@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,9 @@ from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.entropy import entropy
 from entropie.measures.population import Beside
 from entropie.mitigate.attribute_table import AttributeTable, Column, read_attributes
-from entropie.quantities import read_count
-from entropie.theory import checks
 from entropie.words import count, plural
 
 Codes = NDArray[np.int64]
-
-
-def population_of(value: object) -> object:
-    """A number of people, or where the table of the population is.
-
-    >>> population_of("1.4M"), population_of(12), population_of("census.csv")
-    (1400000, 12, 'census.csv')
-    """
-    if isinstance(value, str | Path) and not Path(value).exists():
-        try:
-            return read_count(str(value))
-        except (ValueError, OverflowError):
-            return value
-    return checks.whole_number("population", value) if isinstance(value, int) else value
 
 
 def at_least_the_table(population: int, people: int) -> int:

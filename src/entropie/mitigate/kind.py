@@ -84,7 +84,7 @@ def one_of(*names: str, called: str) -> Values:
 
     def check(name: str, value: Any) -> None:
         if value not in names:
-            raise InvalidParameter.of(name, f"one of {', '.join(names)}", value)
+            raise InvalidParameter.among(name, names, value)
 
     return Values(_text, called, check)
 

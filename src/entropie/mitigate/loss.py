@@ -41,7 +41,7 @@ _MONDAY = 96  # hours from the epoch, a Thursday, to the first Monday
 def check_scale(scale: str, material: Material | None = None) -> None:
     """Refuse what is no scale, and one that needs times where there are none."""
     if scale not in SCALES:
-        raise InvalidParameter.of("cost", f"one of {', '.join(SCALES)}", scale)
+        raise InvalidParameter.among("cost", SCALES, scale)
     if scale == "item-hours" and material is not None and not material.timed:
         raise InvalidInput(
             f"{option('cost')} item-hours needs times, and only the order of events is known; choose another, such as "

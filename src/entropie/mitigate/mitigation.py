@@ -24,7 +24,7 @@ class Mitigation:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise InvalidParameter.of("mitigation", f"one of {', '.join(KINDS)}", self.kind)
+            raise InvalidParameter.among("mitigation", KINDS, self.kind)
         self.of.values.check(self.kind, self.setting)
 
     @property

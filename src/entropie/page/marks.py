@@ -106,7 +106,7 @@ def moment(text: str) -> str:
 
 def name(text: str) -> str:
     """A name of somebody else's making, cut where it is too long for a table."""
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+    return words.cut(text, _LONGEST_NAME)
 
 
 def file_name(text: str) -> str:

@@ -15,7 +15,9 @@ from entropie.page.specs import (
     layer,
     layered,
     quantity,
+    ringed,
     share,
+    told_apart,
     whisker,
 )
 
@@ -36,18 +38,6 @@ def _frontier_rows(document: Document) -> Rows:
     ]
 
 
-def _by_mechanism(rows: Rows) -> dict[str, Spec]:
-    present = [name for name in _LOOKS if any(row["mechanism"] == name for row in rows)]
-    return {
-        channel: {
-            "field": "mechanism",
-            "type": "nominal",
-            "scale": {"domain": present, "range": [_LOOKS[name][place] for name in present]},
-        }
-        for place, channel in enumerate(("color", "shape"))
-    }
-
-
 def frontier(document: Document, width: int) -> list[Spec]:
     """What every guaranteed error rate costs, and the recommended point."""
     rows = _frontier_rows(document)
@@ -62,22 +52,15 @@ def frontier(document: Document, width: int) -> list[Spec]:
     if all(row["loss"] > 0 for row in rows):
         y["scale"] = {"type": "log"}
         y["axis"]["values"] = [digit * 10.0**power for power in range(-5, 6) for digit in (1, 2, 5)]
-    by = _by_mechanism(rows)
+    by = told_apart(rows, "mechanism", _LOOKS)
     layers = [
         layer(rows, "line", x=x, y=y, color=by["color"]),
         layer(rows, {"type": "point", "size": 80}, x=x, y=y, **by),
-        *_recommended(rows, x, y),
+        *ringed([row for row in rows if row["recommended"]], x, y),
     ]
     return [
         layered("Error of the 20 most frequent items against the guaranteed error rate of the attacker.", 320, layers)
     ]
-
-
-def _recommended(rows: Rows, x: Spec, y: Spec) -> list[Spec]:
-    """A ring around the recommended point."""
-    ring = {"type": "point", "size": 340, "filled": False, "stroke": INK, "strokeWidth": 2}
-    chosen = [row for row in rows if row["recommended"]]
-    return [layer(chosen, ring, x=x, y=y)] if chosen else []
 
 
 def guarantee(document: Document, width: int) -> list[Spec]:
@@ -90,14 +73,14 @@ def guarantee(document: Document, width: int) -> list[Spec]:
     x = _error_axis("guaranteed", "Error rate of the attacker, guaranteed", start)
     y = _error_axis("value", "Error rate of the attacker, measured", start)
     diagonal: Rows = [{"guaranteed": start, "value": start, "top": 1.0}, {"guaranteed": 1.0, "value": 1.0, "top": 1.0}]
-    by = _by_mechanism(rows)
+    by = told_apart(rows, "mechanism", _LOOKS)
     area = {"type": "area", "color": GREEN, "opacity": 0.1}
     layers = [
         layer(diagonal, area, x=x, y=y, y2={"field": "top"}),
         dashed_line(diagonal, x, y, INK),
         whisker(rows, True, x, {**y, "field": "low"}, color=by["color"]),
         layer(rows, {"type": "point", "size": 80}, x=x, y=y, **by),
-        *_recommended(rows, x, y),
+        *ringed([row for row in rows if row["recommended"]], x, y),
     ]
     return [layered("Measured error rate of the attack against the guaranteed one, with the diagonal.", 340, layers)]
 

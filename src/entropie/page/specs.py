@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from entropie.document.measured import BitsInterval, ShareInterval
-from entropie.drawing import BLUE, GREY
+from entropie.drawing import BLUE, GREY, INK
 
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -46,6 +46,25 @@ def ordered(field: str, title: str | None, order: Sequence[str], **axis: Any) ->
         "sort": list(order),
         "axis": {"title": title, "labelAngle": 0, "grid": False, "labelLimit": 400, **axis},
     }
+
+
+def told_apart(rows: Rows, field: str, looks: Mapping[str, tuple[str, str]]) -> dict[str, Spec]:
+    """Colour and shape of what is drawn, by the names of a field: those that are there."""
+    present = [name for name in looks if any(row[field] == name for row in rows)]
+    return {
+        channel: {
+            "field": field,
+            "type": "nominal",
+            "scale": {"domain": present, "range": [looks[name][place] for name in present]},
+        }
+        for place, channel in enumerate(("color", "shape"))
+    }
+
+
+def ringed(rows: Rows, x: Spec, y: Spec) -> list[Spec]:
+    """A ring around the points to take, where there are any."""
+    ring = {"type": "point", "size": 340, "filled": False, "stroke": INK, "strokeWidth": 2}
+    return [layer(rows, ring, x=x, y=y)] if rows else []
 
 
 def ends(interval: ShareInterval | BitsInterval) -> dict[str, float]:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from entropie import words
-from entropie.drawing import BLUE, GREEN, GREY, INK, ORANGE
+from entropie.drawing import BLUE, GREEN, GREY, ORANGE
 from entropie.page.page import drawn, filled
-from entropie.page.specs import NARROW, Rows, Spec, layer, layered, share, whisker
+from entropie.page.specs import NARROW, Rows, Spec, layer, layered, ringed, share, told_apart, whisker
 
 _TONES = {"met": "pass", "not met": "fail", "open": "inconclusive"}
 _WORDS = {"met": "The limit can be met", "not met": "The limit is not met", "open": "Left open"}
@@ -45,7 +45,8 @@ def frontier(document: dict[str, Any], width: int) -> list[Spec]:
     x, y = share("cost", f"Cost: {_COSTS[document['scale']]}"), share("value", "People judged who are re-identified")
     if width <= NARROW:
         x["axis"]["values"] = [0, 0.25, 0.5, 0.75, 1]
-    limit: Rows = [{"value": document["profile"]["limit"], "cost": 0.0, "text": _limit_text(document)}]
+    most = document["profile"]["limit"]
+    limit: Rows = [{"value": most, "cost": 0.0, "text": f"limit {words.stated(most)}"}]
     best = [rows[0], *(rows[1 + place] for place in document["frontier"])]
     named = {"type": "text", "align": "left", "dx": 4, "dy": -8, "color": ORANGE}
     halo = {**named, "stroke": "white", "strokeWidth": 5, "strokeJoin": "round"}
@@ -53,17 +54,12 @@ def frontier(document: dict[str, Any], width: int) -> list[Spec]:
         layer(limit, {"type": "rule", "color": ORANGE, "strokeDash": [5, 4], "strokeWidth": 1.6}, y=y),
         layer(best, {"type": "line", "color": BLUE, "interpolate": "step-after", "opacity": 0.6}, x=x, y=y),
         whisker(rows, True, x, {**y, "field": "low"}) | {"mark": {"type": "rule", "color": GREY, "opacity": 0.45}},
-        layer(rows, {"type": "point", "size": 75}, x=x, y=y, **_by_decision(rows)),
+        layer(rows, {"type": "point", "size": 75}, x=x, y=y, **told_apart(rows, "verdict", _LOOKS)),
         *(layer(limit, mark, x=x, y=y, text={"field": "text"}) for mark in (halo, named)),
     ]
     if document["chosen"] is not None and document["rows"][document["chosen"]]["steps"]:
-        ring = {"type": "point", "size": 340, "filled": False, "stroke": INK, "strokeWidth": 2}
-        layers.append(layer([rows[1 + document["chosen"]]], ring, x=x, y=y))
+        layers += ringed([rows[1 + document["chosen"]]], x, y)
     return [layered("Risk left by every combination tried against its cost, with the limit.", 340, layers)]
-
-
-def _limit_text(document: dict[str, Any]) -> str:
-    return f"limit {words.stated(document['profile']['limit'])}"
 
 
 def _point(row: dict[str, Any], name: str) -> dict[str, Any]:
@@ -74,16 +70,4 @@ def _point(row: dict[str, Any], name: str) -> dict[str, Any]:
         "name": name,
         "verdict": verdict,
         **{end: risk[end] for end in ("value", "low", "high")},
-    }
-
-
-def _by_decision(rows: Rows) -> dict[str, Spec]:
-    present = [name for name in _LOOKS if any(row["verdict"] == name for row in rows)]
-    return {
-        channel: {
-            "field": "verdict",
-            "type": "nominal",
-            "scale": {"domain": present, "range": [_LOOKS[name][place] for name in present]},
-        }
-        for place, channel in enumerate(("color", "shape"))
     }

@@ -13,6 +13,7 @@ from entropie.mitigate.attribute_risk import AttributeRisk
 from entropie.page.charts import risks
 from entropie.page.page import drawn, filled
 from entropie.page.specs import Rows, Spec, ends, layer, layered, ordered, quantity
+from entropie.words import cut
 
 _SHOWN = 12  # columns that a chart has room for
 
@@ -89,5 +90,5 @@ def order(whole: AttributeRisk, width: int) -> list[Spec]:
 def _labels(names: list[str]) -> list[str]:
     """Names short enough for an axis, no two the same, of characters that can be drawn."""
     drawn = [printable(name) for name in names]
-    cut = [name if len(name) <= 24 else f"{name[:23]}…" for name in drawn]
-    return [name if cut.count(name) == 1 else f"{name[:18]} ({place + 1})" for place, name in enumerate(cut)]
+    short = [cut(name, 24) for name in drawn]
+    return [name if short.count(name) == 1 else f"{name[:18]} ({place + 1})" for place, name in enumerate(short)]

@@ -123,7 +123,7 @@ def make_settings(
 ) -> Settings:
     """Check the arguments of a reproduction."""
     if scale not in SCALES:
-        raise InvalidParameter.of("scale", f"one of {', '.join(SCALES)}", scale)
+        raise InvalidParameter.among("scale", SCALES, scale)
     seed = checks.whole_number("seed", seed, at_least=0)
     if threads is not None:
         threads = checks.whole_number("threads", threads, at_least=1, at_most=256)

@@ -17,6 +17,7 @@ from entropie.plan.attacks import AttackSpec, Training
 from entropie.plan.grid import BYTES_PER_USER, BYTES_PER_USER_EVENT
 from entropie.plan.plan import Plan
 from entropie.plan.sizes import MOST_EXECUTORS, TASK_SHARE, Data, Machines
+from entropie.theory.special import last_where
 
 SCHEMA = "entropie.plan/1"
 
@@ -365,10 +366,4 @@ def fewest_executors(hours: float, priced: Callable[[int], Price]) -> Price:
                 f"{tried.total_hours:.3g}; give more time, or name fewer matchers."
             )
         low, high = high, min(2 * high, MOST_EXECUTORS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if priced(middle).total_hours > hours:
-            low = middle
-        else:
-            high = middle
-    return priced(high)
+    return priced(1 + last_where(lambda few: priced(few).total_hours > hours, low, high))

@@ -48,7 +48,7 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         if self.cost not in SCALES:
-            raise InvalidParameter.of("cost", f"one of {', '.join(SCALES)}", self.cost)
+            raise InvalidParameter.among("cost", SCALES, self.cost)
         if self.sensitive in self.columns:
             raise InvalidParameter(
                 f"Column `{self.sensitive}` is among both {option('columns')} and {option('sensitive')}: what an "

@@ -16,7 +16,6 @@ from entropie.data.tables import open_table
 from entropie.errors import EntropieError, InvalidInput
 from entropie.gate.judged import Judged
 from entropie.job import read_job
-from entropie.mitigate.attribute_population import population_of
 from entropie.progress import Progress
 from entropie.request import Limits, Output, Request
 from entropie.table_request import TableOutput, TableRequest
@@ -139,9 +138,7 @@ class AttributesJob:
     @property
     def inputs(self) -> list[Path]:
         """The table, that of the population, and the waiver."""
-        population = population_of(self.request.table.population)
-        named = (self.request.table.table, population, self.request.verdict.waiver)
-        return [Path(path) for path in named if isinstance(path, str | Path)]
+        return self.request.inputs
 
     def check(self) -> float:
         """Limits, the file and its columns."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropie.errors import EntropieError, InvalidInput
+from entropie.errors import EntropieError, InvalidInput, meant
 from entropie.suite.kinds import KINDS, Job
 from entropie.toml import read_toml
 
@@ -86,7 +86,8 @@ def _entry(
         raise InvalidInput(f"{called} has two entries called {name!r}; their folders would be the same.")
     names.add(name.lower())
     if not isinstance(kind, str) or kind not in KINDS:
-        raise InvalidInput(f"{called}, entry {name}: `kind` must be one of {', '.join(KINDS)}, got {kind!r} instead.")
+        rule = f"`kind` must be one of {', '.join(KINDS)}"
+        raise InvalidInput(f"{called}, entry {name}: {rule}, got {kind!r} instead{meant(kind, KINDS)}")
     layers = [(f"{called}, defaults", defaults), (f"{called}, entry {name}", tables)]
     try:
         return Entry(name, kind, KINDS[kind](layers, options))

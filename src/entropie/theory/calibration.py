@@ -17,8 +17,13 @@ def largest_theta(success: Callable[[float], float], bayes_error: float) -> floa
     wanted = checks.bayes_error_value(bayes_error)
     at_zero = success(0.0)
     if at_zero > (1.0 - wanted) * (1.0 + 1e-12):
-        raise Unreachable(
-            f"An error rate of {wanted:.10g} cannot be guaranteed: by chance alone it is {1.0 - at_zero:.10g} at most; "
-            f"lower {option('bayes_error')}, or have more people."
-        )
+        raise beyond_chance(wanted, 1.0 - at_zero)
     return largest_where(lambda theta: 1.0 - success(theta) >= wanted, 0.0, 1.0)
+
+
+def beyond_chance(wanted: float, chance: float) -> Unreachable:
+    """Why an error rate cannot be guaranteed that even guessing does not have."""
+    return Unreachable(
+        f"An error rate of {wanted:.10g} cannot be guaranteed: by chance alone it is {chance:.10g} at most; "
+        f"lower {option('bayes_error')}, or have more people."
+    )

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from entropie.document.base import AtLeastOne, Count, Part, Share, Unlimited
 from entropie.document.ledger import AllReports as AllReports
+from entropie.document.ledger import SpentAlone
 from entropie.notebook import html_table
 from entropie.theory import (
     any_mechanism,
@@ -101,22 +102,16 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
     alpha_bits_ideal_hash: float | None = None
     bayes_error_ideal_hash: float | None = None
 
-    @property
-    def _caption(self) -> str:
-        reports, people = plural(self.reports_per_user, "report"), plural(self.users, "person", "people")
-        return f"{self.mechanism.kind}, {self.mechanism.domain_size:,} items, {people}, {reports} of each"
-
     def __repr__(self) -> str:
-        told = (("all reports leak", self.all_reports), ("one person's alone", self))
-        lines = (
-            f"  {what}: error rate at least {percent(one.bayes_error)}, {digits(one.alpha_bits)} bits, worst-case "
-            f"certainty {percent(one.posterior_max)}"
-            for what, one in told
-        )
-        return "\n".join([f"Guarantee of {self._caption}, epsilon {digits(self.mechanism.epsilon, 4)}", *lines])
+        channel, store = self.mechanism, self.all_reports
+        people, items = plural(self.users, "person", "people"), plural(channel.domain_size, "item")
+        each = f"{people}, {items}, {plural(self.reports_per_user, 'report')} each"
+        return in_lines(f"Guarantee of {channel.kind} with epsilon {digits(channel.epsilon, 4)}: {each}", store, self)
 
     def _repr_html_(self) -> str:
-        channel, caption = self.mechanism, self._caption
+        channel, reports = self.mechanism, plural(self.reports_per_user, "report")
+        people = plural(self.users, "person", "people")
+        caption = f"{channel.kind}, {channel.domain_size:,} items, {people}, {reports} of each"
         rows = [
             ("alpha_bits", self.all_reports.alpha_bits, self.alpha_bits),
             ("bayes_error", self.all_reports.bayes_error, self.bayes_error),
@@ -127,6 +122,21 @@ class Guarantee(Part, frozen=True, omit_defaults=True):
             ("theta", channel.theta, channel.theta),
         ]
         return html_table(caption, ("guarantee", "all reports leak", "one person's alone"), rows)
+
+
+def in_lines(head: str, store: AllReports, alone: Guarantee | SpentAlone) -> str:
+    """What a guarantee says of itself: a head, and a line for each leak."""
+    leaks = {"all reports leak": store, "one person's alone": alone}
+    return "\n".join(
+        [
+            head,
+            *(
+                f"  {leaked}: at most {percent(1.0 - what.bayes_error)} of people re-identified, certainty at most "
+                f"{percent(what.posterior_max)}"
+                for leaked, what in leaks.items()
+            ),
+        ]
+    )
 
 
 def certified_success(channel: ChannelParameters, crowd: Crowd, truth: Fraction | None = None) -> Fraction:

@@ -174,6 +174,14 @@ def _beta_fraction(first: int, trials: int, probability: float) -> float:
     return value
 
 
+def last_where(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The last whole number at which a condition holds that does at `low` and does not, once for all, at `high`."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
 def largest_where(holds: Callable[[float], bool], low: float, high: float) -> float:
     """Largest x in [low, high] with holds(x), for a condition that turns from true to false once.
 

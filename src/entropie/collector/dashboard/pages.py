@@ -90,10 +90,7 @@ def refused(reason: str) -> str:
 
 def name(text: str | None, code: int) -> str:
     """An item's name as it may be shown, or its code where names are hashed."""
-    if text is None:
-        return f"code {words.count(code)}"
-    safe = printable(text)
-    return safe if len(safe) <= _LONGEST_NAME else safe[: _LONGEST_NAME - 1] + "…"
+    return f"code {words.count(code)}" if text is None else words.cut(printable(text), _LONGEST_NAME)
 
 
 def _render(template: str, **values: object) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from entropie.data.classify import classify_rows
 from entropie.data.events import Opened, open_events, recognise_times
 from entropie.data.rejects import Rejects
 from entropie.data.rules import Rules, tally
-from entropie.data.tables import ArrowTable, Chosen, FileTable, Piece, normal_batch, normal_schema
+from entropie.data.tables import ArrowTable, Batches, Chosen, FileTable, Piece, normal_batch, normal_schema
 from entropie.data.time_options import check_settled
 from entropie.data.times import TimeFormat
 from entropie.engine.spark.boxes import Box, mapped
@@ -151,7 +152,8 @@ def _from_files(spark: SparkSession, opened: Opened) -> Rows:
     table = cast(FileTable, opened.table)
     chosen = dict(opened.chosen)
     rejects = Rejects(table.name)
-    time = recognise_times(opened, _first_batches(table, chosen, rejects), rejects)[0]
+    with closing(_first_batches(table, chosen, rejects)) as batches:
+        time = recognise_times(opened, batches, rejects)[0]
     check_settled(time, chosen.get("time"), table.name)
     wanted = 4 * parallelism(spark)
     files = table.pieces(fine=False)
@@ -244,7 +246,7 @@ def _has_row_numbers(frame: DataFrame) -> bool:
     return True
 
 
-def _first_batches(table: FileTable, chosen: Chosen, rejects: Rejects) -> Iterator[pa.RecordBatch]:
+def _first_batches(table: FileTable, chosen: Chosen, rejects: Rejects) -> Batches:
     for piece in table.pieces(fine=False):
         yield from table.read(piece, chosen, rejects)
 
