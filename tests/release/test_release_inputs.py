@@ -20,10 +20,10 @@ from test_release_sweep import DAY, FEW, HOUR, START, with_habits
 import entropie
 from entropie import Mitigation
 from entropie.data.events import read_events
-from entropie.errors import InvalidInput, InvalidParameter
+from entropie.errors import InputTooLarge, InvalidInput, InvalidParameter
 from entropie.release.apply import apply
 from entropie.release.plan import Data, read_plan
-from entropie.request import Source
+from entropie.request import Run, Source
 
 LIMIT = {"limit": 0.3, "limit_name": "ours", "fail_on": "worst", "accept_limited": True}
 DAILY = (Mitigation("time_unit", "day"),)
@@ -159,3 +159,13 @@ def test_a_plan_keeps_no_password_and_says_what_it_is_for(tmp_path: Path) -> Non
     with pytest.raises(InvalidInput, match="No events are named"):
         apply(table, None, tmp_path / "a.csv")
     assert {path.name for path in tmp_path.iterdir()} == {"a.db"}
+
+
+def test_a_sweep_refuses_events_that_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them would fit: a sweep holds them, and what it makes of them."""
+    monkeypatch.setattr("entropie.release.sweep.EVENT_BYTES", 100_000)  # 64 MiB are allowed at any rate
+    table, needed = by_the_hour(), 96_000_000
+    read_events(Source(table), Run(memory=needed - 1))
+    with pytest.raises(InputTooLarge, match="allow more with `memory=`"):
+        entropie.sweep(table, list(DAILY), only=True, memory=needed - 1, **LIMIT, **FEW)
+    assert entropie.sweep(table, list(DAILY), only=True, memory=needed, **LIMIT, **FEW).plan is not None
