@@ -3,8 +3,10 @@
     scripts/bench apply                            1/16 of 1.37 million people
     scripts/bench apply --parts 16 4 1             up to all of them, 85 million events
     scripts/bench apply --parts 1 --memory 3GB --only rotate exposed
+    scripts/bench apply --spark                    on a cluster of two workers on this machine
 
-Every row is a process of its own, which compiles before it is measured; memory is the most that it held.
+Every row is a process of its own, which compiles before it is measured; memory is the most that it held. On Spark CPU
+seconds are those of all processes with their start, and memory is that of the program, which writes the file.
 """
 
 from __future__ import annotations
@@ -45,20 +47,31 @@ def plan_of(events: Path, parts: tuple[Mitigation, ...]) -> ReleasePlan:
     return ReleasePlan(steps, data, 0, 0.5, "ours", ShareInterval(0.1, 0.0, 0.2), 10, "0")
 
 
-def measure(events: Path, small: Path, name: str, memory: str, out: Path) -> None:
+def measure(events: Path, small: Path, name: str, memory: str, out: Path, spark: bool) -> None:
     """Apply one plan, and print what it took."""
     apply(plan_of(small, PLANS[name]), small, out, memory=memory)  # compiles
     plan = plan_of(events, PLANS[name])
-    before, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    made = apply(plan, events, out, memory=memory)
+    before, begun = cpu_seconds(), time.perf_counter()
+    if spark:
+        from standalone import Standalone
+
+        with tempfile.TemporaryDirectory() as folder, Standalone(Path(folder)) as cluster:
+            made = apply(plan, events, out, engine="spark", master=cluster.master)
+    else:
+        made = apply(plan, events, out, memory=memory)
     assert isinstance(made, Manifest)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    used, cpu = resource.getrusage(resource.RUSAGE_SELF), cpu_seconds() - before
     found = {"people": made.input_people, "events": made.input_events, "left": made.events, "bytes": out.stat().st_size}
     print(json.dumps({**found, "cpu": cpu, "seconds": time.perf_counter() - begun, "gigabytes": used.ru_maxrss / 1e6}))
 
 
-def table(parts: list[int], memory: str, only: list[str], kept: Path | None) -> None:
+def cpu_seconds() -> float:
+    """Of this process, and of those that it started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def table(parts: list[int], memory: str, only: list[str], kept: Path | None, spark: bool) -> None:
     """Print the table."""
     print("| people | events | plan | written | CPU s | s | memory |")
     print("|---|---|---|---|---|---|---|")
@@ -71,7 +84,8 @@ def table(parts: list[int], memory: str, only: list[str], kept: Path | None) -> 
                 simulate_file("foursquare", find_world("foursquare").users // part, path=events)
             for name in only or PLANS:
                 files = [str(events), str(small), name, str(Path(folder) / "out.parquet")]
-                command = [sys.executable, __file__, "--memory", memory, "--measure", *files]
+                more = ["--spark"] if spark else []
+                command = [sys.executable, __file__, "--memory", memory, *more, "--measure", *files]
                 done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
                 row = json.loads(done.stdout.splitlines()[-1])
                 told = "; ".join(one.name for one in PLANS[name])
@@ -87,13 +101,14 @@ def main() -> None:
     parser.add_argument("--memory", default="2GB", metavar="SIZE", help="memory for the data")
     parser.add_argument("--only", nargs="*", default=[], choices=PLANS, metavar="NAME", help="these plans alone")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the simulated events there, and find them again")
+    parser.add_argument("--spark", action="store_true", help="on a cluster of two workers on this machine")
     parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure is not None:
         events, small, name, out = given.measure
-        measure(Path(events), Path(small), name, given.memory, Path(out))
+        measure(Path(events), Path(small), name, given.memory, Path(out), given.spark)
     else:
-        table(given.parts, given.memory, given.only, given.keep)
+        table(given.parts, given.memory, given.only, given.keep, given.spark)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ DOORS = {
     "assessment.assess_spark",
     "mechanisms.calibrate.calibrate",
     "mitigate.protect.protect",
+    "release.apply.apply",
     "release.generalise.generalise",
     "release.sweep.sweep",
     "table.attributes",

@@ -182,7 +182,7 @@ def test_the_safer_file_is_written_at_once_or_from_the_plan(entropie, visits, tm
         "  round times to the week and drop the order within",
         "No key was kept: nobody can tell any more who is behind a pseudonym.",
         "Manifest: safer.csv.manifest.json (for you, not for who receives the file)",
-        "Confirm:  entropie assess safer.csv --profile ...",
+        "Confirm: entropie assess safer.csv --user person --item place --time time \\",
     ]
     again = entropie("apply", "out/plan.json", "visits.csv", "--out", "again.parquet", "--keep-key", "key.csv")
     assert (again.code, again.err) == (0, "")

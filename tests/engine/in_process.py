@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from entropie.engine.spark import attackers, encoding, frequencies, plans
+from entropie.release import on_spark
 
 
 class Frame:
@@ -59,7 +60,7 @@ class Frame:
             dealt[key % partitions].append(row)
         return self._of(dealt)
 
-    def toLocalIterator(self) -> Iterator[Any]:
+    def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Any]:
         return iter(self.collect())
 
     def unionByName(self, other: Frame) -> Frame:
@@ -121,7 +122,7 @@ class Session:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Session:
     pytest.importorskip("pyspark")
-    for module in (attackers, encoding, frequencies):
+    for module in (attackers, encoding, frequencies, on_spark):
         monkeypatch.setattr(module, "gathered", gathered)
     monkeypatch.setattr(plans, "_severed", lambda frame: frame)
     return Session()

@@ -177,6 +177,20 @@ def test_other_people():
     assert not compare(unknown, unknown).to_json()["same_input"]
 
 
+def test_the_people_compared_are_those_that_were_assessed():
+    """Known events cover also who has too few to be attacked by earlier behaviour."""
+    document = headed(users=600, events=5_000)
+    document["input"] |= {"users": 1000, "events": 6_000}
+    assert {row["people"] for row in document["attackers"]} == {1000}
+    side = compare(document, document).old
+    assert (side.users, side.events) == (1000, 6_000)
+    for row in document["attackers"]:
+        row["in_scope"] &= row["attacker"] != "points"
+        row["people"] = 600 if row["attacker"] != "points" else 1000
+    side = compare(document, document).old
+    assert (side.users, side.events) == (600, 5_000)
+
+
 def test_the_same_assessment_is_unchanged():
     """Another day, folder or limit does not make it another result; another number does."""
     old = headed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import sqlite3
 from collections.abc import Callable
@@ -64,6 +65,18 @@ def stays(folder: Path, _: Callable[[], str]) -> Made:
     return written(twice, folder / "a.csv"), {"cells": "grid:2km", "lat": "lat", "lon": "lon", "stays": "100m,20min"}
 
 
+def geolife(folder: Path, _: Callable[[], str]) -> Made:
+    """A folder for everybody, a trajectory in it, whose points are given by days since 1899 as well."""
+    for row in places().to_pylist():
+        path = folder / "a" / f"{row['user']:03d}" / "Trajectory" / "all.plt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        moment = datetime.datetime.fromtimestamp(row["time"], datetime.UTC)
+        with path.open("a") as file:
+            file.write("a line of the head\n" * 6 if file.tell() == 0 else "")
+            file.write(f"{row['lat']},{row['lon']},0,100,0.0,{moment:%Y-%m-%d,%H:%M:%S}\n")
+    return folder / "a", {"preset": "geolife", "cells": "grid:500m"}
+
+
 def lines(folder: Path, _: Callable[[], str]) -> Made:
     path = folder / "a.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in by_the_hour().to_pylist()), encoding="utf-8")
@@ -104,7 +117,7 @@ def postgres(_: Path, url: Callable[[], str]) -> Made:
     return None, {"source": url(), "table": "release visits"}
 
 
-@pytest.mark.parametrize("make", [cells, stays, lines, several, memory, sqlite, duck, postgres])
+@pytest.mark.parametrize("make", [cells, stays, geolife, lines, several, memory, sqlite, duck, postgres])
 def test_every_input_is_swept_applied_and_confirmed(
     make: Callable[..., Made], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -38,7 +38,7 @@ def searched(prices: list[float], good: list[bool], budget: int = 10**6) -> tupl
         asked.append(place)
         return good[place]
 
-    return cheapest(GRID, prices, meets, lambda: len(asked) < budget), asked
+    return cheapest(GRID, prices, meets, lambda improving: len(asked) < budget), asked
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -76,10 +76,10 @@ def test_an_answer_that_tells_nothing_settles_nothing_else() -> None:
     """The strongest leave too little to tell: the cheapest of the others is found."""
     prices = [float(sum(strength(one))) for one in GRID]
     answers = [None if sum(strength(one)) > 5 else sum(strength(one)) == 5 for one in GRID]
-    found = cheapest(GRID, prices, lambda place: answers[place], lambda: True)
+    found = cheapest(GRID, prices, lambda place: answers[place], lambda improving: True)
     assert found.chosen is not None
     assert prices[found.chosen] == 5.0
-    nothing = cheapest(GRID, prices, lambda place: None, lambda: True)
+    nothing = cheapest(GRID, prices, lambda place: None, lambda improving: True)
     assert nothing == Found(None, nothing.tried, 0, 0)
     assert len(nothing.tried) == 60
 
@@ -94,3 +94,45 @@ def test_the_budget_is_kept_and_what_is_left_is_counted() -> None:
     assert found == Found(found.chosen, (found.chosen,), 0, found.chosen)
     assert searched(prices, [True] * 60)[0].chosen == 0
     assert searched(prices, [True] * 60, budget=0)[0] == Found(None, (), 0, 60)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_step_of_what_is_found_is_needless(seed: int) -> None:
+    """Whether going further helps, harms or does nothing, and where steps cost nothing."""
+    chance = random.Random(seed)
+    price = [chance.choice([0.0, 0.0, chance.random()]) for _ in AXIS_OF]
+    prices = [sum(w * s for w, s in zip(price, strength(one), strict=True)) for one in GRID]
+    good = [chance.random() < 0.3 for _ in GRID]
+    answers = [True if fine else chance.choice([False, None]) for fine in good]
+    found = cheapest(GRID, prices, lambda place: answers[place], lambda improving: True)
+    if found.chosen is not None:
+        places = {one: place for place, one in enumerate(GRID)}
+        fewer = [places[one] for one in GRID[found.chosen].without_one]
+        assert not any(good[place] and prices[place] <= prices[found.chosen] for place in fewer)
+        assert answers[found.chosen] is True
+
+
+def test_without_the_last_look_needless_steps_stay() -> None:
+    kept = 0
+    for seed in range(40):
+        chance = random.Random(seed)
+        prices = [sum(strength(one)) * chance.choice([0.0, 0.1]) for one in GRID]
+        good = [chance.random() < 0.3 for _ in GRID]
+        kept += needless(prices, good)
+    assert kept > 0
+
+
+def needless(prices: list[float], good: list[bool]) -> bool:
+    """Whether a search that stops where it has found something finds something with a needless step."""
+    seen: list[bool] = []
+
+    def meets(place: int) -> bool:
+        seen.append(good[place])
+        return good[place]
+
+    found = cheapest(GRID, prices, meets, lambda improving: improving or True not in seen)
+    if found.chosen is None:
+        return False
+    places = {one: place for place, one in enumerate(GRID)}
+    fewer = [places[one] for one in GRID[found.chosen].without_one]
+    return any(good[place] and prices[place] <= prices[found.chosen] for place in fewer)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from entropie.cli import output
-from entropie.cli.options import FILE, Command, memory_option, option, options_of, public_option, viewed
-from entropie.request import Source
+from entropie.cli.commands import assess_after, attributes_after, command_line
+from entropie.cli.options import FILE, Command, option, options_of, public_option, viewed
+from entropie.request import Run, Source
 from entropie.words import plural
 
 if TYPE_CHECKING:
@@ -29,26 +30,30 @@ if TYPE_CHECKING:
 @option("--keep-key", "Output", "Also write who is behind each pseudonym.", FILE, "FILE")
 @public_option
 @viewed("json", "quiet")
-@memory_option
+@options_of(Run, without=("seed", "threads"))
 def apply(
     plan: Path, events: str | None, source: str | None, out: Path, keep_key: Path | None, view: output.View,
-    memory: int | None,
+    engine: Literal["local", "spark"] | None, master: str | None, memory: int | None,
 ) -> None:  # fmt: skip
     """Write the safer file that PLAN makes of EVENTS, and a manifest beside it.
 
     PLAN is the plan.json that `sweep --out DIR` writes, or `generalise --out DIR` for a table with one row per person,
     of which no ids are written. People become random pseudonyms, and no key is kept unless asked for; rows lose their
     order; other columns are not written. Data other than those planned for are refused. Those of a database are read
-    as the plan says, without EVENTS; a URL with a password goes to --source.
+    as the plan says, without EVENTS; a URL with a password goes to --source. On Spark events stay on the cluster until
+    this machine writes the file; it is the same one.
 
     \b
     entropie apply out/plan.json checkins.parquet --out safer.parquet
     entropie apply out/plan.json --source postgresql://host/db --out safer.csv
+    entropie apply out/plan.json checkins.parquet --out safer.parquet \\
+        --engine spark --master spark://host:7077
     """
     from entropie.release.apply import apply as applied
 
     with output.stages(quiet=view.quiet) as progress:
-        made = applied(plan, events, out, source=source, keep_key=keep_key, memory=memory, progress=progress)
+        where: dict[str, Any] = {"engine": engine or "local", "master": master, "memory": memory}
+        made = applied(plan, events, out, source=source, keep_key=keep_key, progress=progress, **where)
     view.show(made.to_json, lambda: applied_text(made, out, keep_key))
 
 
@@ -103,7 +108,7 @@ def applied_text(made: Manifest | TableManifest, out: Path, key: Path | None) ->
         kept if key is None else f"Warning: {output.name(key)} says who is behind each pseudonym; keep it apart."
     )
     lines.append(f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)")
-    lines.append(f"Confirm:  entropie assess {output.name(out)} --profile ...")
+    lines += confirmed_by(assess_after(made, out))
     return "\n".join(lines)
 
 
@@ -111,13 +116,15 @@ def _table_text(made: TableManifest, out: Path) -> str:
     from entropie.release.apply import manifest_path
 
     people = plural(made.state.people, "person", "people")
-    known = ",".join(level.column for level in made.levels if level.method != "drop")
     lines = [
         f"{output.name(out)}: {people}, made from {plural(made.input_people, 'person', 'people')}",
         *(f"  {output.name(step)}" for step in made.done),
         "No ids were written; rows stand in random order.",
         f"Manifest: {output.name(manifest_path(out))} (for you, not for who receives the file)",
     ]
-    if known:
-        lines.append(f"Confirm:  entropie attributes {output.name(out)} --columns {output.name(known)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *confirmed_by(attributes_after(made, out))])
+
+
+def confirmed_by(command: str | None) -> list[str]:
+    """How to see that the file is what it should be."""
+    return [] if command is None else [command_line("Confirm:", command)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from entropie.cli import output
+from entropie.cli.commands import generalise_after, sweep_after
 from entropie.cli.options import FILE, Command, given, option, options_of, viewed
 from entropie.cli.verdicts import Work, judged
 from entropie.job import Job
@@ -17,6 +18,7 @@ from entropie.table_request import OF_EVENTS, Table, TableOutput, TableRequest
 
 if TYPE_CHECKING:
     from entropie.assessment import Assessment
+    from entropie.table import TableAssessment
 
 AnyJob = TypeVar("AnyJob", bound=Job)
 _DEMO_KNOWN_EVENTS = 5
@@ -84,7 +86,13 @@ def attributes(
 
     request = _asked(TableRequest, table, config, options)
     checked(request)
-    work = Work("attributes", assessed, FILES, attributes_text)
+
+    def text(result: TableAssessment, files: Sequence[Path], verbose: bool) -> str:
+        goal = None if result.verdict is None else result.verdict.goal
+        names = [column.name for column in result.columns]
+        return attributes_text(result, files, verbose, generalise_after(request, names, goal))
+
+    work = Work("attributes", assessed, FILES, text)
     return _shown(request) if print_config else judged(request, work, view).exit_code
 
 
@@ -133,7 +141,7 @@ def run(request: Request, view: output.View) -> int:
         plain = named.name if named is not None and named.name else str(events)
         plain = "standard input" if plain == "-" else plain
         name = request.source.name or (result.input["source"] if request.source.source else plain)
-        return assessment_text(result, output.name(name), files, verbose=verbose)
+        return assessment_text(result, output.name(name), files, verbose=verbose, sweep=sweep_after(request))
 
     result = judged(request, Work("assess", assessed, FILES, text), view)
     if result.problem is not None:

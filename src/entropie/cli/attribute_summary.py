@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropie.cli import output
+from entropie.cli.commands import command_line
 from entropie.cli.verdicts import conditions, files_text, rests_on
 from entropie.words import bits, count, digits, interval, listed, percent, plural
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from entropie.mitigate.attribute_risk import AttributeRisk, ColumnRisk, GroupRisk, Remedy
     from entropie.table import TableAssessment
 
-_LINES = 25
+_LINES, _COLUMNS = 25, 80
 _BRIEFER = ((6, 3), (4, 3), (3, 2), (2, 1), (0, 2), (0, 1), (0, 0))
 """How many columns and remedies are shown, until all fits a screen."""
 _SHOWN_NOTES = 2
@@ -34,15 +35,22 @@ _READING = (
 )
 
 
-def attributes_text(result: TableAssessment, files: Sequence[Path] = (), verbose: bool = False) -> str:
-    """The first screen, as brief as it takes to fit; with `verbose` all that stands behind it."""
+def attributes_text(
+    result: TableAssessment, files: Sequence[Path] = (), verbose: bool = False, safer: str | None = None
+) -> str:
+    """The first screen, as brief as it takes to fit; with `verbose` all that stands behind it. `safer` is the command
+    that makes a safer table, where there is room for it.
+    """
     if verbose:
-        return _text(result, files, None)
-    texts = (_text(result, files, shown) for shown in _BRIEFER)
-    return next((text for text in texts if text.count("\n") < _LINES), _text(result, files, _BRIEFER[-1]))
+        return _text(result, files, None, safer)
+    wide = safer is not None and max(map(len, command_line("Lower:", safer).splitlines())) > _COLUMNS
+    commands = (None,) if wide else (safer, None)
+    tried = [(shown, command) for shown in _BRIEFER for command in commands]
+    texts = (_text(result, files, shown, command) for shown, command in tried)
+    return next((text for text in texts if text.count("\n") < _LINES), _text(result, files, *tried[-1]))
 
 
-def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int] | None) -> str:
+def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int] | None, safer: str | None) -> str:
     """All of it, or so many columns and remedies."""
     helping = [remedy for remedy in result.remedies if remedy.success_drop > 0.0]
     columns, remedies = (len(result.columns), len(helping)) if shown is None else shown
@@ -67,7 +75,7 @@ def _text(result: TableAssessment, files: Sequence[Path], shown: tuple[int, int]
     if helping[:remedies]:
         parts.append("\n".join(_remedy_table(result, helping[:remedies])))
     foot = f"{_reading(result)} {_NOT_COVERED}" if shown is None else f"{_NOT_COVERED} More: --verbose"
-    return "\n\n".join([*parts, output.paragraph(foot), *_next(result, files)])
+    return "\n\n".join([*parts, output.paragraph(foot), *_next(result, files, safer)])
 
 
 def _verdict(result: TableAssessment, *, all_of_it: bool) -> list[str]:
@@ -87,7 +95,7 @@ def _input(result: TableAssessment) -> str:
     return "\n".join([f"{output.name(result.input.name)}: {sizes}", *excluded])
 
 
-def _next(result: TableAssessment, files: Sequence[Path]) -> list[str]:
+def _next(result: TableAssessment, files: Sequence[Path], safer: str | None) -> list[str]:
     """What to do now, and where to read more."""
     lower, verdict = "entropie generalise", result.verdict
     if verdict is None:
@@ -98,6 +106,8 @@ def _next(result: TableAssessment, files: Sequence[Path]) -> list[str]:
         lines = ["Next:   settle what is open (above); what was counted is within the limit"]
     else:
         lines = [f"Next:   lower it ({lower}{'' if verdict.goal is None else f' {verdict.goal}'})"]
+    if safer is not None and lines and lower in lines[-1]:
+        lines.append(command_line("Lower:", safer))
     lines += files_text(files)
     return ["\n".join(lines)] if lines else []
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entropie.cli import output
+from entropie.cli.commands import command_line
 from entropie.cli.verdicts import conditions, files_text, rests_on
 from entropie.document.assessment import NAMES, SplitFacts, leading
 from entropie.words import bits, count, interval, listed, percent, plural
@@ -38,8 +39,10 @@ _OWN_INTERVALS = (
 )
 
 
-def assessment_text(result: Assessment, name: str, files: Sequence[Path], *, verbose: bool) -> str:
-    """The first screen, and with `verbose` all that stands behind it."""
+def assessment_text(
+    result: Assessment, name: str, files: Sequence[Path], *, verbose: bool, sweep: str | None = None
+) -> str:
+    """The first screen, and with `verbose` all that stands behind it; `sweep` is the command that looks for less."""
     parts = [_headline(result), "\n".join(_people(result, name)), _attacker_table(result)]
     if result.projection is not None:
         parts.append(output.paragraph(_projected(result.projection, result.document["projection"]["judged"])))
@@ -55,7 +58,7 @@ def assessment_text(result: Assessment, name: str, files: Sequence[Path], *, ver
     elif result.document.get("windows"):
         parts.append(windows_text(result.document["windows"]))
     parts.append(output.paragraph(_NOT_COVERED))
-    return "\n\n".join([*parts, _next_steps(result, name, files)])
+    return "\n\n".join([*parts, _next_steps(result, sweep, files)])
 
 
 def _headline(result: Assessment) -> str:
@@ -243,7 +246,7 @@ def _known_notes(result: Assessment) -> list[str]:
     return [f"The attacker's own file: {both} are in the release.", *facts["notes"]]
 
 
-def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
+def _next_steps(result: Assessment, sweep: str | None, files: Sequence[Path]) -> str:
     """What to do now, and where to read more."""
     lower = "entropie sweep" if result.document.get("protection") else "--protect 0.9, entropie sweep"
     lines, verdict = [], result.verdict
@@ -256,6 +259,8 @@ def _next_steps(result: Assessment, name: str, files: Sequence[Path]) -> str:
         if verdict["unsettled"] and verdict["decision"] != "FAIL":
             first = "settle what is open (above), "
         lines.append(f"Next:   {first}lower it ({lower})")
+    if sweep is not None and lines and lower in lines[-1]:
+        lines.append(command_line("Sweep:", sweep))
     lines += files_text(files)
     return "\n".join(lines)
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from entropie.cli import output
 from entropie.cli.apply import Safer
+from entropie.cli.commands import apply_after, command_line
 from entropie.cli.options import (
     COUNT,
     FILE,
@@ -153,6 +154,9 @@ def sweep(
     told = safer.told(result.plan, events, attempts, view.quiet, **how)
     called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
     files = [] if out is None else [_files(result, out)]
+    apply_it = None if out is None or apply_to is not None else apply_after(out / FILES[2], events, options["source"])
+    if result.plan is not None and apply_it is not None:
+        files.append(command_line("Apply:", apply_it))
     view.show(
         result.to_json,
         lambda: "\n".join(
@@ -171,7 +175,7 @@ def _next(result: Swept) -> list[str]:
         return ["Next:        try more combinations (--budget N)"]
     if result.outcome == "open":
         return ["Next:        assess more people, so that intervals are narrower"]
-    return ["Next:        broader steps of your own (--help), or noise (entropie assess --protect 0.9)"]
+    return ["Next:        broader steps of your own (--help), or noise (assess with --protect 0.9)"]
 
 
 def _files(result: Swept, out: Path) -> str:
@@ -179,7 +183,7 @@ def _files(result: Swept, out: Path) -> str:
 
     lines = [f"Report:      {output.name(out / FILES[3])}", f"All numbers: {output.name(out / FILES[0])}"]
     if result.plan is not None:
-        lines.append(f"Plan:        {output.name(out / FILES[2])} (entropie apply)")
+        lines.append(f"Plan:        {output.name(out / FILES[2])}")
     return "\n".join(lines)
 
 

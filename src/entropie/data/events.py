@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from entropie.kernels.traces import count_duplicates, group_rows, sort_users
 from entropie.request import Run, Source
 
 _ANY_RUN = Run()
+_GRID = "grid:"
 _REPORT_COLUMNS = ({"parameters", "report"}, {"parameters", "a", "b", "y"})  # as `entropie obfuscate` names them
 _TOLD = (
     "source", "sha256", "rows", "events", "users", "items", "dropped", "duplicates", "columns", "time_format",
@@ -233,9 +234,18 @@ def open_source(source: Source, memory: int | None = None) -> Table:
 
     `memory` is for what begins its work at once, as a database does.
     """
+    source = _with_grid(source)
     check_coordinates(source)
     check_database(source)
     return with_item(_opened(source, memory), source)
+
+
+def _with_grid(source: Source) -> Source:
+    """Cells of a grid are those of GeoLife's own layout, which has points and no columns of them."""
+    preset = find_preset(source.preset) if source.preset is not None else None
+    if preset is None or not preset.is_grid or source.grid is not None or not (source.cells or "").startswith(_GRID):
+        return source
+    return replace(source, cells=None, grid=(source.cells or "").removeprefix(_GRID))
 
 
 def _opened(source: Source, memory: int | None) -> Table:

@@ -20,7 +20,6 @@ from entropie.data.dates import marks, order_told, unmark
 from entropie.data.encode import CodedRows, Coding
 from entropie.data.event_columns import extra_roles, read_event_columns
 from entropie.data.events import Found, IngestReport, Opened, ingest_report, open_events, recognise_times
-from entropie.data.presets import find_preset
 from entropie.data.rejects import Rejects
 from entropie.data.spill import PARTS, Rows, Spill
 from entropie.data.tables import Chosen, normal_schema
@@ -78,10 +77,9 @@ class StoredEvents:
 def stored_events(source: Source, columns: Sequence[str], run: Run, folder: Path) -> Iterator[StoredEvents]:
     """Read what `read_event_columns` reads; what does not fit into memory goes to a file without a name in the folder.
 
-    Stays and the layout of GeoLife are made from everybody's rows: these are held in memory.
+    Stays are made from everybody's rows: these are held in memory.
     """
-    preset = None if source.preset is None else find_preset(source.preset)
-    if source.stays is not None or (preset is not None and preset.is_grid):
+    if source.stays is not None:
         yield _held(source, columns, run)
         return
     opened = open_events(source)
@@ -119,13 +117,22 @@ def _most(limit: int) -> int:
 
 
 def _held(source: Source, columns: Sequence[str], run: Run) -> StoredEvents:
-    """All events as one block."""
-    read = read_event_columns(source, columns, run)
-    events = read.events
-    block = EventBlock(np.arange(events.traces.users), events.traces, read.columns)
-    popularity = np.bincount(events.traces.items, minlength=events.traces.domain_size)
-    limit = Budget(events.report.source, run.memory).limit
-    return StoredEvents(events.report, events.user_ids, events.item_ids, popularity, lambda: iter((block,)), limit)
+    """Events that are held in memory, some people at a time; further columns of stays are refused."""
+    events = read_event_columns(source, columns, run).events
+    traces, budget = events.traces, Budget(events.report.source, run.memory)
+    popularity = np.bincount(traces.items, minlength=traces.domain_size)
+
+    def blocks() -> Iterator[EventBlock]:
+        most, begin = _most(budget.limit), 0
+        while begin < traces.users:
+            reached = np.searchsorted(traces.offsets, traces.offsets[begin] + most, side="right")
+            users = np.arange(begin, max(begin + 1, int(reached) - 1))
+            block = traces.take(users)
+            budget.keep("events of some people", EVENT_BYTES * block.events)
+            yield EventBlock(users, block, {})
+            begin += users.size
+
+    return StoredEvents(events.report, events.user_ids, events.item_ids, popularity, blocks, budget.limit)
 
 
 class _Seen:

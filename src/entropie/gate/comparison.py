@@ -43,7 +43,7 @@ class Difference(Part, frozen=True):
 
 
 class Side(Part, frozen=True):
-    """What is compared of one assessment."""
+    """What is compared of one assessment: its risk, and the people and events that attackers in scope cover."""
 
     source: str | None
     sha256: str | None
@@ -59,12 +59,14 @@ class Side(Part, frozen=True):
     @classmethod
     def of(cls, document: Document) -> Side:
         """Read it out of an assessment's document."""
+        read, covered = document.input, document.assessed
+        more = covered > document.users  # those with few events are attacked by known events alone
         return cls(
             source=document.input.source,
             sha256=document.input.sha256,
             date=document.provenance.date.isoformat(),
-            users=document.users,
-            events=document.events,
+            users=max(covered, document.users),
+            events=read.events if more and read.events is not None else document.events,
             matcher=document.best.matcher,
             risk=document.headline.risk,
             pse_bits=document.best.pse_bits.shown,
@@ -286,8 +288,10 @@ class _Pair:
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))
         warnings += _differing(old.input, new.input, "input", _INPUT, "Not the same choice of people")
         warnings += _unlike(old, new, same=self.same)
-        if old.users != new.users:
-            warnings.append(_Warning(*grown(old.users, new.users)))
+        covered, followed = (old.assessed, new.assessed), (old.users, new.users)
+        before, now = covered if covered[0] != covered[1] else followed
+        if before != now:
+            warnings.append(_Warning(*grown(before, now)))
         over = [when for when, document in (("old", old), ("new", new)) if document.best.pse_bits.over]
         if over and not self.same:
             warnings.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -116,6 +117,26 @@ Change = Callable[["Draft"], "Draft"]
 """What is done to every block."""
 
 
+class Tally(Protocol):
+    """What is counted of all events, some people at a time: here, or in many places that are merged.
+
+    Nobody is in two drafts. An empty tally may be sent away; what was `found` there comes back.
+    """
+
+    def add(self, draft: Draft) -> None:
+        """Take in some people."""
+
+    @property
+    def found(self) -> Any:
+        """What was counted, to be merged elsewhere."""
+
+    def merge(self, found: Any) -> None:
+        """Take in what another one found of later people."""
+
+
+_Tally = TypeVar("_Tally", bound=Tally)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
     """The drafts of all events, a block of people at a time, as often as they are asked for.
@@ -136,13 +157,24 @@ class Blocks:
         return self.drafts()
 
     @property
+    def example(self) -> Draft:
+        """One of the drafts, for what they all have alike: names, seed, whether there are times."""
+        return next(self.drafts())
+
+    @property
     def names(self) -> pa.Array:
         """The names behind the labels, which all blocks share."""
-        return next(iter(self)).names
+        return self.example.names
 
     def changed(self, change: Change) -> Blocks:
         """The same with every block changed."""
         return replace(self, drafts=lambda: map(change, self))
+
+    def tallied(self, tally: _Tally) -> _Tally:
+        """The same tally with every draft in it."""
+        for draft in self:
+            tally.add(draft)
+        return tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from entropie.attack.scoring import core_count
 from entropie.kernels.holders import add_holders, fill_bits, post_people
 from entropie.kernels.keyed import key_table, numbers_of
 from entropie.kernels.points import draw_places
-from entropie.mitigate.draft import Blocks
+from entropie.mitigate.draft import Blocks, Draft
 
 _SEED = 0
 _PEOPLE = 1 << 16
@@ -65,50 +66,94 @@ class _Known:
     @classmethod
     def of(cls, blocks: Blocks) -> _Known:
         """Draw four events of everybody, by their number and what they have, several times where people are few."""
-        words = np.random.SeedSequence(_SEED).generate_state(draws_for(blocks.people), np.uint64)
-        events, owners, labels, times = np.zeros(blocks.people, np.int64), [], [], []
-        for draft in blocks:
-            material = draft.material
-            released = np.flatnonzero(draft.kept)
-            lengths = np.bincount(material.people[released], minlength=material.traces.users)
-            events[material.keys] = lengths
-            some = np.flatnonzero(lengths)
-            begins = (np.cumsum(lengths) - lengths)[some]
-            for word in words:
-                places = draw_places(lengths[some], material.keys[some], JUDGED_POINTS, word)
-                drawn = released[begins[:, None] + np.where(places < 0, places[:, :1], places)]
-                owners.append(material.keys[some])
-                labels.append(draft.labels[drawn].astype(np.uint32))
-                if draft.times is not None:
-                    times.append(draft.times[drawn])
-        items = np.concatenate(labels)
-        when = _Times.of(np.concatenate(times) if times else None)
-        keys = when.keys(items, np.concatenate(times) if times else None)
-        cells, queries = np.unique(keys, return_inverse=True)
-        return cls(events, np.concatenate(owners), when, cells, queries.reshape(items.shape).astype(np.uint32))
+        drawn = blocks.tallied(_Drawn(blocks.people))
+        items = np.concatenate(drawn.labels)
+        times = np.concatenate(drawn.times) if drawn.times else None
+        when = _Times.of(times)
+        cells, queries = np.unique(when.keys(items, times), return_inverse=True)
+        events, owners = np.zeros(blocks.people, np.int64), np.concatenate(drawn.owners)
+        events[np.concatenate(drawn.people)] = np.concatenate(drawn.lengths)
+        return cls(events, owners, when, cells, queries.reshape(items.shape).astype(np.uint32))
 
     def holders(self, blocks: Blocks) -> NDArray[np.int64]:
         """How many people have all cells of each query."""
         asked, again = _distinct(np.sort(self.queries, axis=1))
-        counts = np.zeros(asked.shape[0], np.int64)
-        slots, numbers = key_table(self.cells)
-        with ThreadPoolExecutor(core_count(None)) as pool:
-            for offsets, keys in self._lists(blocks):
-                cells = numbers_of(keys, slots, numbers)
-                _add(asked, offsets, cells, self.cells.size, counts, pool)
-        return counts[again]
+        return blocks.tallied(_Holders(asked, self.cells, self.times)).counts[again]
 
-    def _lists(self, blocks: Blocks) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-        """The keys of what is released of some people at a time."""
-        for draft in blocks:
-            traces = draft.material.traces
-            for first in range(0, traces.users, _PEOPLE):
-                ends = traces.offsets[first : first + _PEOPLE + 1]
-                part = slice(int(ends[0]), int(ends[-1]))
-                kept = draft.kept[part]
-                before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
-                times = None if draft.times is None else draft.times[part][kept]
-                yield before[ends - ends[0]], self.times.keys(draft.labels[part][kept], times)
+
+class _Drawn:
+    """Four events of everybody, block by block: whose they are, their labels and times; and how many each has."""
+
+    def __init__(self, people: int) -> None:
+        self._words = np.random.SeedSequence(_SEED).generate_state(draws_for(people), np.uint64)
+        self.people, self.lengths = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
+        self.owners, self.labels = list[NDArray[np.int64]](), list[NDArray[np.uint32]]()
+        self.times = list[NDArray[np.int64]]()
+
+    def add(self, draft: Draft) -> None:
+        """Draw those of some people."""
+        material = draft.material
+        released = np.flatnonzero(draft.kept)
+        lengths = np.bincount(material.people[released], minlength=material.traces.users)
+        self.people.append(material.keys)
+        self.lengths.append(lengths)
+        some = np.flatnonzero(lengths)
+        begins = (np.cumsum(lengths) - lengths)[some]
+        for word in self._words:
+            places = draw_places(lengths[some], material.keys[some], JUDGED_POINTS, word)
+            drawn = released[begins[:, None] + np.where(places < 0, places[:, :1], places)]
+            self.owners.append(material.keys[some])
+            self.labels.append(draft.labels[drawn].astype(np.uint32))
+            if draft.times is not None:
+                self.times.append(draft.times[drawn])
+
+    @property
+    def found(self) -> tuple[list[Any], ...]:
+        """All of it."""
+        return self.people, self.lengths, self.owners, self.labels, self.times
+
+    def merge(self, found: tuple[list[Any], ...]) -> None:
+        """Add those of other people."""
+        for mine, theirs in zip(self.found, found, strict=True):
+            mine.extend(theirs)
+
+
+class _Holders:
+    """How many people have all cells of each query."""
+
+    def __init__(self, asked: NDArray[np.uint32], cells: NDArray[np.uint64], times: _Times) -> None:
+        self.counts = np.zeros(asked.shape[0], np.int64)
+        self._asked, self._cells, self._times = asked, cells, times
+        self._table: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None
+
+    def add(self, draft: Draft) -> None:
+        """Count some people."""
+        if self._table is None:
+            self._table = key_table(self._cells)
+        with ThreadPoolExecutor(core_count(None)) as pool:
+            for offsets, keys in self._lists(draft):
+                cells = numbers_of(keys, *self._table)
+                _add(self._asked, offsets, cells, self._cells.size, self.counts, pool)
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        """The counts."""
+        return self.counts
+
+    def merge(self, found: NDArray[np.int64]) -> None:
+        """Add the counts of other people."""
+        self.counts += found
+
+    def _lists(self, draft: Draft) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
+        """The keys of what is released of so many people at a time."""
+        traces = draft.material.traces
+        for first in range(0, traces.users, _PEOPLE):
+            ends = traces.offsets[first : first + _PEOPLE + 1]
+            part = slice(int(ends[0]), int(ends[-1]))
+            kept = draft.kept[part]
+            before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
+            times = None if draft.times is None else draft.times[part][kept]
+            yield before[ends - ends[0]], self._times.keys(draft.labels[part][kept], times)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,11 @@ class Combination:
         """What is done on each axis."""
         return {part.of.axis: part for part in self.parts}
 
+    @property
+    def without_one(self) -> list[Combination]:
+        """It without each of its mitigations."""
+        return [Combination(tuple(other for other in self.parts if other != part)) for part in self.parts]
+
     def applied(self, draft: Draft) -> Draft:
         """What all of them make of a draft, one after the other."""
         for part in self.parts:

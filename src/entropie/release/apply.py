@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -30,10 +31,10 @@ from entropie.errors import InvalidInput, InvalidParameter, interruptible, optio
 from entropie.mechanisms.randomness import SystemSource
 from entropie.mitigate.draft import Blocks, Draft, Material
 from entropie.progress import Progress, silent, under
-from entropie.release.plan import MitigationStep, ReleasePlan, read_plan
+from entropie.release.plan import Judging, MitigationStep, ReleasePlan, read_plan
 from entropie.release.table_file import TableManifest, sha256_of, write_table
 from entropie.release.table_plan import TablePlan
-from entropie.release.writing import Release, hexadecimal
+from entropie.release.writing import Made, Release, hexadecimal
 from entropie.request import Run, Source
 
 ORDER = "order"
@@ -46,6 +47,8 @@ class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1")
     done          the steps in words
     columns       of the file written
     dropped       columns of the events that were not written
+    judged        how the plan's events were judged
+    largest       events of the pseudonym that has most
     key           the file that says who is behind each pseudonym; null: nobody can tell any more
     """
 
@@ -62,6 +65,8 @@ class Manifest(Part, frozen=True, tag_field="schema", tag="entropie.manifest/1")
     people: Count
     pseudonyms: Count
     items: Count
+    largest: Count
+    judged: Judging
     columns: tuple[str, ...]
     dropped: tuple[str, ...]
     key: str | None
@@ -83,17 +88,23 @@ def apply(
     source: str | None = None,
     keep_key: str | os.PathLike[str] | None = None,
     memory: int | str | None = None,
+    engine: Literal["local", "spark"] = "local",
+    master: str | None = None,
+    spark: object = None,
     progress: Progress = silent,
 ) -> Manifest | TableManifest:
     """Write the safer file that a plan describes (.csv or .parquet), and OUT.manifest.json beside it.
 
     The plan is what `sweep` or `generalise` found, or the file it wrote; other data than theirs are refused. Events of
     a database are None here: the plan names it, and `source` its URL where that needs a password. With `keep_key` the
-    person behind each pseudonym is written to a file of its own; without it nobody can tell any more.
+    person behind each pseudonym is written to a file of its own; without it nobody can tell any more. With `engine`
+    spark, or a DataFrame of Spark, events stay on the cluster (its `master`, or a session) until they are written here.
     """
     from entropie.kinds import converted
 
     held = None if memory is None else converted("memory", "bytes", memory)
+    over = "spark" if hasattr(events, "mapInArrow") else engine
+    run = Run(memory=held, engine=over, master=master, spark=spark, progress=progress)
     target, key = Path(out), None if keep_key is None else Path(keep_key)
     read = Path(events) if isinstance(events, str | os.PathLike) else None
     found = None if isinstance(plan, ReleasePlan | TablePlan) else Path(plan)
@@ -103,44 +114,63 @@ def apply(
         if path is not None:
             check_file(path)
     chosen = plan if isinstance(plan, ReleasePlan | TablePlan) else read_plan(plan)
+    if run.engine == "spark" and key is not None:
+        raise InvalidParameter(f"On Spark no key is kept; leave out {option('keep_key')}, or run on this machine.")
     if isinstance(chosen, TablePlan):
         if key is not None:
             raise InvalidParameter(f"A table is released without ids, there is no key; leave out {option('keep_key')}.")
+        if run.engine == "spark":
+            raise InvalidParameter(f"A table with one row per person is written here; leave out {option('engine')}.")
         refuse_overwriting([None if one.file is None else Path(one.file) for one in chosen.columns], outputs)
         return write_table(chosen, events, target, manifest_path(target), held, progress)
     refuse_overwriting([part.file for part in chosen.combination.parts], outputs)
-    return _applied(chosen, chosen.data.reading(events, source), target, key, Run(memory=held, progress=progress))
+    return _applied(chosen, chosen.data.reading(events, source), target, key, run)
 
 
 def _applied(plan: ReleasePlan, source: Source, out: Path, key: Path | None, run: Run) -> Manifest:
-    reading = replace(run, progress=under(run.progress, "reading"))
     with contextlib.ExitStack() as stack:
         writer = stack.enter_context(TableWriter(out))
         key_writer = None if key is None else stack.enter_context(TableWriter(key))
-        stored = stack.enter_context(stored_events(source, plan.columns, reading, out.parent))
+        made = stack.enter_context(_made(plan, source, run, out.parent))
+        if not made.count.events:
+            raise InvalidInput("Nothing is left to release under this plan; sweep again for another.")
+        columns = _columns(made.example, made.report, "cell" if source.cells is not None else None)
+        for rows, share in made.rows:
+            found = rows.columns(made.example.names)
+            writer.write({name: found[role] for role, name in columns.items()})
+            if key_writer is not None:
+                people = made.ids.take(pa.array(made.owners[rows.people[rows.begins]]))
+                key_writer.write({"pseudonym": hexadecimal(rows.pseudonyms[rows.begins]), "person": people})
+            run.progress("writing", share)
+    return _manifest(plan, made, columns, source, out, key)
+
+
+def _made(plan: ReleasePlan, source: Source, run: Run, folder: Path) -> contextlib.AbstractContextManager[Made]:
+    if run.engine == "spark":
+        from entropie.release.on_spark import made_on_spark
+
+        return made_on_spark(plan, source, run)
+    return _made_here(plan, source, run, folder)
+
+
+@contextlib.contextmanager
+def _made_here(plan: ReleasePlan, source: Source, run: Run, folder: Path) -> Iterator[Made]:
+    reading = replace(run, progress=under(run.progress, "reading"))
+    with stored_events(source, plan.columns, reading, folder) as stored:
         plan.check(stored.report)
         run.progress("applying", 0.0)
         blocks, owners = _blocks(stored, plan)
         for part in plan.combination.parts:
             blocks = part.over(blocks)
-        first = next(iter(blocks))
-        release = stack.enter_context(Release(first, out.parent, stored.room, SystemSource()))
-        seen = 0
-        for draft in blocks:
-            release.add(draft)
-            seen += draft.material.traces.events
-            run.progress("applying", seen / blocks.events)
-        if not release.events:
-            raise InvalidInput("Nothing is left to release under this plan; sweep again for another.")
-        columns = _columns(first, stored.report, "cell" if source.cells is not None else None)
-        for rows, share in release.rows(stored.most):
-            found = rows.columns(first.names)
-            writer.write({name: found[role] for role, name in columns.items()})
-            if key_writer is not None:
-                people = stored.user_ids.take(pa.array(owners[rows.people[rows.begins]]))
-                key_writer.write({"pseudonym": hexadecimal(rows.pseudonyms[rows.begins]), "person": people})
-            run.progress("writing", share)
-    return _manifest(plan, stored.report, release, columns, source, out, key)
+        example = blocks.example
+        with Release(example, folder, stored.room, SystemSource()) as release:
+            seen = 0
+            for draft in blocks:
+                release.add(draft)
+                seen += draft.material.traces.events
+                run.progress("applying", seen / blocks.events)
+            rows = release.rows(stored.most)
+            yield Made(stored.report, example, release.count, rows, stored.user_ids, owners)
 
 
 def _blocks(stored: StoredEvents, plan: ReleasePlan) -> tuple[Blocks, NDArray[np.int64]]:
@@ -163,9 +193,9 @@ def _blocks(stored: StoredEvents, plan: ReleasePlan) -> tuple[Blocks, NDArray[np
 
 
 def _manifest(
-    plan: ReleasePlan, report: IngestReport, release: Release, columns: dict[str, str], source: Source, out: Path,
-    key: Path | None,
-) -> Manifest:  # fmt: skip
+    plan: ReleasePlan, made: Made, columns: dict[str, str], source: Source, out: Path, key: Path | None
+) -> Manifest:
+    report = made.report
     manifest = Manifest(
         steps=plan.steps,
         done=tuple(part.action for part in plan.combination.parts),
@@ -176,10 +206,12 @@ def _manifest(
         input_items=report.items,
         output=out.name,
         output_sha256=sha256_of(out),
-        events=release.events,
-        people=release.people,
-        pseudonyms=release.pseudonyms,
-        items=release.items,
+        events=made.count.events,
+        people=made.count.people,
+        pseudonyms=made.count.pseudonyms,
+        items=made.count.items,
+        largest=made.count.largest,
+        judged=plan.judged,
         columns=tuple(columns.values()),
         dropped=_dropped(report, columns, source),
         key=None if key is None else str(key),

@@ -17,7 +17,7 @@ from entropie.mitigate.kinds import KINDS
 from entropie.mitigate.mitigation import Combination, Mitigation
 from entropie.release.table_plan import TAG as TABLE_TAG
 from entropie.release.table_plan import TablePlan
-from entropie.request import Source
+from entropie.request import Request, Source
 
 FILE = "plan.json"
 _STORED = ("source", "query", "table")
@@ -124,11 +124,34 @@ class Data(Part, frozen=True):
             )
 
 
+class Judging(Part, frozen=True):
+    """How the events were judged, so that the file can be judged in the same way: the options of an assessment."""
+
+    min_events: Count = 10
+    profile: str | None = None
+    limit: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    limit_name: str | None = None
+    fail_on: Literal["average", "worst"] | None = None
+    attempt_probability: Annotated[float, Meta(gt=0, le=1)] | None = None
+    one_id_per_person: bool = False
+    accept_limited: bool = False
+    scope: tuple[str, ...] = ()
+    matchers: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, request: Request) -> Judging:
+        """Those of a request."""
+        sections = (request.people, request.verdict, request.attackers)
+        found = {one: getattr(part, one) for part in sections for one in cls.__struct_fields__ if hasattr(part, one)}
+        return cls(**found)
+
+
 class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
     """What to do to which events before they are released, and what was found then.
 
     seed        of the steps that draw at random: the file written is the one that was judged
     risk        the number judged under this plan, against the limit of this name
+    judged      how that was
     """
 
     steps: tuple[MitigationStep, ...]
@@ -139,6 +162,7 @@ class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
     risk: ShareInterval
     min_events: Count
     version: str
+    judged: Judging = Judging()
 
     @property
     def combination(self) -> Combination:

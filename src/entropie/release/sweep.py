@@ -17,6 +17,7 @@ from msgspec import convert
 
 from entropie._version import __version__
 from entropie.attack.attacker import strongest_row
+from entropie.data.budget import Budget
 from entropie.data.event_columns import read_event_columns
 from entropie.data.filter import drawn_users
 from entropie.document.base import Input, Provenance
@@ -32,7 +33,7 @@ from entropie.mitigate.loss import check_scale, loss
 from entropie.mitigate.mitigation import Combination, Mitigation, candidates
 from entropie.progress import Progress, silent, under
 from entropie.release.judging import Judge, Judged
-from entropie.release.plan import Data, MitigationStep, ReleasePlan
+from entropie.release.plan import Data, Judging, MitigationStep, ReleasePlan
 from entropie.release.result import Outcome, Sweep, SweepRow
 from entropie.release.search import cheapest
 from entropie.request import Request
@@ -43,6 +44,9 @@ from entropie.words import seconds as shown_seconds
 REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every combination needs its own."""
 BUDGET = 40
+_KEPT = 4  # the share of the budget that is kept, at most, to see whether every step of what was found is needed
+EVENT_BYTES = 220
+"""What an event takes, with all that is made of it: a sweep holds all of them."""
 MOST_COMBINATIONS = 2_000
 MOST_PRICED = 500_000
 """Events that combinations are priced by before they are tried; what is tried is priced by all."""
@@ -170,6 +174,9 @@ def swept(request: Request, options: Options) -> Sweep:
     request = replace(request, run=run)
     read = read_event_columns(request.source, options.columns, replace(run, progress=under(run.progress, "reading")))
     events = read.events
+    Budget(events.report.source, run.memory).keep(
+        "all events, as they are and changed", EVENT_BYTES * events.traces.events
+    )
     material = Material.of(events.traces, events.item_ids, read.columns, options.coordinates, run.seed)
     check_scale(options.cost, material)
     tried = candidates(material, options.mitigations, only=options.only)
@@ -224,9 +231,11 @@ class _Search:
         rest = [one for one in self.tried if one != nothing]
         started = clock.perf_counter()
 
-        def goes_on() -> bool:
+        def goes_on(improving: bool) -> bool:
             spent = clock.perf_counter() - self.begun
-            return len(rows) < self.options.budget and (self.options.seconds is None or spent < self.options.seconds)
+            kept = min(len(AXES), self.options.budget // _KEPT) if improving else 0
+            in_time = self.options.seconds is None or spent < self.options.seconds
+            return len(rows) < self.options.budget - kept and in_time
 
         def meets(place: int) -> bool | None:
             spent = clock.perf_counter() - started
@@ -273,7 +282,7 @@ class _Search:
     def _plan(self, row: SweepRow) -> ReleasePlan:
         least = self.judge.request.people.min_events
         held = (self._profile.limit, self._profile.title, row.risk, least, __version__)
-        return ReleasePlan(row.steps, self.data, self.material.seed, *held)
+        return ReleasePlan(row.steps, self.data, self.material.seed, *held, Judging.of(self.judge.request))
 
     def _prices(self) -> Iterator[tuple[Combination, float]]:
         """What every combination costs; what several begin with is applied once."""

@@ -34,6 +34,7 @@ class TableManifest(Part, frozen=True, tag_field="schema", tag="entropie.table-m
     done       what became of each column, in words
     columns    of the file written
     left_out   people who are not in it
+    sensitive  the column that nobody is to learn of others
     """
 
     levels: tuple[ColumnLevel, ...]
@@ -47,6 +48,7 @@ class TableManifest(Part, frozen=True, tag_field="schema", tag="entropie.table-m
     output: str
     output_sha256: Sha256
     columns: tuple[str, ...]
+    sensitive: str | None
     version: str
     date: datetime.datetime
 
@@ -82,6 +84,7 @@ def write_table(
         output=out.name,
         output_sha256=sha256_of(out),
         columns=columns,
+        sensitive=plan.sensitive,
         version=__version__,
         date=datetime.datetime.now(datetime.UTC).replace(microsecond=0),
     )

@@ -6,10 +6,11 @@ stand by time and item, or as they came where only their order is released.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,9 @@ from numpy.typing import NDArray
 
 from entropie.data.arrow import values_of
 from entropie.data.encode import as_numbers
+from entropie.data.events import IngestReport
 from entropie.data.spill import Rows, Spill
 from entropie.kernels.traces import sort_users
-from entropie.mechanisms.randomness import Source as Chance
 from entropie.mitigate.draft import Draft, ranked
 
 _BATCH_ROWS = 1 << 17
@@ -55,16 +56,76 @@ class Written:
         return found if self.times is None else {**found, "time": moments(self.times)}
 
 
+class Count:
+    """How much is released: drafts of some people are added, counts of others merged."""
+
+    def __init__(self, example: Draft) -> None:
+        self.used = np.zeros(len(example.names), np.bool_)
+        self.events = self.people = self.pseudonyms = self.largest = 0
+
+    @property
+    def items(self) -> int:
+        """How many different ones."""
+        return int(np.count_nonzero(self.used))
+
+    def add(self, draft: Draft) -> None:
+        """Count some people."""
+        kept = np.flatnonzero(draft.kept)
+        self.used[draft.labels[kept]] = True
+        self.events += kept.size
+        self.people += int(np.count_nonzero(np.bincount(draft.material.people[kept])))
+        found, piece = ranked(draft.pieces[kept])
+        self.pseudonyms += found.size
+        self.largest = max(self.largest, int(np.bincount(piece).max(initial=0)))
+
+    @property
+    def found(self) -> tuple[NDArray[np.bool_], int, int, int, int]:
+        """All of it."""
+        return self.used, self.events, self.people, self.pseudonyms, self.largest
+
+    def merge(self, found: tuple[NDArray[np.bool_], int, int, int, int]) -> None:
+        """Add the counts of other people."""
+        used, events, people, pseudonyms, largest = found
+        self.used |= used
+        self.events += events
+        self.people += people
+        self.pseudonyms += pseudonyms
+        self.largest = max(self.largest, largest)
+
+
+def row_columns(example: Draft) -> np.dtype[Any]:
+    """What a row on its way to the file holds."""
+    columns = [("word", "<u8"), ("person", "<u4"), ("label", "<u4")]
+    return np.dtype(columns + ([] if example.times is None else [("time", "<i8")]))
+
+
+Draw = Callable[[NDArray[np.int64]], NDArray[np.uint64]]
+"""A pseudonym for each of these, given by the number of the person behind it: a different one even for the same."""
+
+
+def rows_of(draft: Draft, draw: Draw) -> Rows:
+    """What is released of some people."""
+    kept = np.flatnonzero(draft.kept)
+    found, piece = ranked(draft.pieces[kept])
+    people = draft.material.keys[draft.material.people[kept]]
+    owners = np.empty(found.size, np.int64)
+    owners[piece] = people
+    rows = np.empty(kept.size, row_columns(draft))
+    rows["word"] = draw(owners)[piece]
+    rows["person"] = people
+    rows["label"] = draft.labels[kept]
+    if draft.times is not None:
+        rows["time"] = draft.times[kept]
+    return rows
+
+
 class Release:
     """Takes drafts of blocks of people, and gives back rows in the order of the file; counts what passes."""
 
-    def __init__(self, draft: Draft, folder: Path, room: int, chance: Chance) -> None:
-        columns = [("word", "<u8"), ("person", "<u4"), ("label", "<u4")]
-        self.timed, self.ordered = draft.times is not None, draft.ordered
-        self._spill = Spill(np.dtype(columns + ([("time", "<i8")] if self.timed else [])), folder, room)
-        self._names, self._chance = draft.names, chance
-        self._used = np.zeros(len(draft.names), np.bool_)
-        self.people = self.pseudonyms = 0
+    def __init__(self, draft: Draft, folder: Path, room: int, chance: Words) -> None:
+        self._example, self._chance = draft, chance
+        self._spill = Spill(row_columns(draft), folder, room)
+        self.count = Count(draft)
 
     def __enter__(self) -> Release:
         return self
@@ -74,68 +135,92 @@ class Release:
     ) -> None:
         self._spill.__exit__(kind, problem, trace)
 
-    @property
-    def events(self) -> int:
-        """How many are released."""
-        return self._spill.rows
-
-    @property
-    def items(self) -> int:
-        """How many different ones."""
-        return int(np.count_nonzero(self._used))
-
     def add(self, draft: Draft) -> None:
         """Put aside what is released of some people."""
-        kept = np.flatnonzero(draft.kept)
-        found, piece = ranked(draft.pieces[kept])
-        owners = draft.material.people[kept]
-        rows = np.empty(kept.size, self._spill.columns)
-        rows["word"] = self._words(found.size)[piece]
-        rows["person"] = draft.material.keys[owners]
-        rows["label"] = draft.labels[kept]
-        if draft.times is not None:
-            rows["time"] = draft.times[kept]
-        self._used[rows["label"]] = True
-        self.people += int(np.count_nonzero(np.bincount(owners)))
-        self.pseudonyms += found.size
-        self._spill.add((rows["word"] >> _PART_BITS).astype(np.uint8), rows)
+        rows = rows_of(draft, self._words)
+        self.count.add(draft)
+        self._spill.add(parts_of(rows), rows)
 
-    def _words(self, count: int) -> NDArray[np.uint64]:
+    def _words(self, owners: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Different random numbers."""
         while True:
-            drawn = self._chance.words(count)
-            if np.unique(drawn).size == count:
+            drawn = self._chance.words(owners.size)
+            if np.unique(drawn).size == owners.size:
                 return drawn
 
     def rows(self, most: int) -> Iterator[tuple[Written, float]]:
         """All rows, some at a time, of at most so many that are held, and the share that is done."""
-        ranks = self._ranks()
+        sorting = Sorting.of(self._example, self.count.used, self._chance)
         done = 0
         for first, last in self._spill.ranges(most):
-            rows = self._spill.read(first, last)
-            for part in self._sorted(rows, ranks):
+            for part in sorting.sorted(self._spill.read(first, last)):
                 done += part.items.size
-                yield part, done / max(1, self.events)
+                yield part, done / max(1, self.count.events)
 
-    def _ranks(self) -> NDArray[np.uint32] | None:
-        """The rank of every label that is used, by its name; None where that is the order of the labels."""
-        used = np.flatnonzero(self._used)
-        names = as_numbers(self._names.take(pa.array(used)))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """What is released, wherever it was made, ready to be written.
+
+    report       what was read
+    example      a draft, for what all have alike
+    rows         all rows in the order of the file, some at a time, and the share that is done
+    ids, owners  of people: their ids, and the place there of the person with each number; empty where no key is kept
+    """
+
+    report: IngestReport
+    example: Draft
+    count: Count
+    rows: Iterator[tuple[Written, float]]
+    ids: pa.Array
+    owners: NDArray[np.int64]
+
+
+def parts_of(rows: Rows) -> NDArray[np.uint8]:
+    """The part that each row goes to, by its pseudonym: parts stand in the order of the file."""
+    return (rows["word"] >> _PART_BITS).astype(np.uint8)
+
+
+class Words(Protocol):
+    """Where numbers come from that nobody can foresee."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """So many of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sorting:
+    """Puts all rows of some parts into the order of the file.
+
+    ordered   whether rows stand as they came where no times are released
+    ranks     the rank of every label that is used, by its name; None where that is the order of the labels
+    """
+
+    ordered: bool
+    ranks: NDArray[np.uint32] | None
+    chance: Words
+
+    @classmethod
+    def of(cls, example: Draft, used: NDArray[np.bool_], chance: Words) -> Sorting:
+        """Rank the names of the labels that are used."""
+        labels = np.flatnonzero(used)
+        names = as_numbers(example.names.take(pa.array(labels)))
         if len(names) < 2 or pc.all(pc.less_equal(names[:-1], names[1:])).as_py():
-            return None
-        ranks = np.zeros(self._used.size, np.uint32)
-        ranks[used[values_of(pc.array_sort_indices(names))]] = np.arange(used.size)
-        return ranks
+            return cls(example.ordered, None, chance)
+        ranks = np.zeros(used.size, np.uint32)
+        ranks[labels[values_of(pc.array_sort_indices(names))]] = np.arange(labels.size)
+        return cls(example.ordered, ranks, chance)
 
-    def _sorted(self, rows: Rows, ranks: NDArray[np.uint32] | None) -> Iterator[Written]:
+    def sorted(self, rows: Rows) -> Iterator[Written]:
+        """The rows, some at a time."""
         rows = self._told_apart(rows)
         words, labels = np.ascontiguousarray(rows["word"]), np.ascontiguousarray(rows["label"])
         begins = np.flatnonzero(np.diff(words, prepend=~words[:1]))
         offsets = np.append(begins, rows.size)
         order = np.arange(rows.size, dtype=np.uint32)
-        times = np.ascontiguousarray(rows["time"]) if self.timed else None
-        if self.timed or not self.ordered:
-            keys = (labels if ranks is None else ranks[labels]).astype(np.int64)
+        times = np.ascontiguousarray(rows["time"]) if "time" in (rows.dtype.names or ()) else None
+        if times is not None or not self.ordered:
+            keys = (labels if self.ranks is None else self.ranks[labels]).astype(np.int64)
             if times is not None:
                 keys = _packed(times, keys)
             sort_users(offsets, order, keys, 0, begins.size)
@@ -156,7 +241,7 @@ class Release:
             if not both.size:
                 return rows
             word, person = words[both[0]], people[both[0]]
-            fresh = self._chance.words(1)[0] & ((np.uint64(1) << _PART_BITS) - np.uint64(1))
+            fresh = self.chance.words(1)[0] & ((np.uint64(1) << _PART_BITS) - np.uint64(1))
             words[(words == word) & (people == person)] = word >> _PART_BITS << _PART_BITS | fresh
 
 

@@ -45,7 +45,7 @@ def assess_on_spark(request: Request) -> Findings:
     begun = clock.perf_counter()
     require()
     run, files = request.run, reads_files(request)
-    with _session(request) as session, failures(session):
+    with session_of(request) as session, failures(session):
         with watched(session, run.progress, "reading"):
             people = ingest(session, replace(request, source=replace(request.source, category=None)))
         try:
@@ -61,7 +61,7 @@ def assess_on_spark(request: Request) -> Findings:
 
 
 @contextmanager
-def _session(request: Request) -> Iterator[SparkSession]:
+def session_of(request: Request) -> Iterator[SparkSession]:
     """The session of a DataFrame, the one given, the active one, or one of our own with the master that is named."""
     from pyspark.sql import DataFrame, SparkSession
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from entropie.data.events import Found, ingest_report
+from entropie.data.events import Found, IngestReport, ingest_report
 from entropie.data.files import combined_digest
 from entropie.data.filter import nobody_active
 from entropie.data.prepare import check_items
@@ -75,6 +76,7 @@ class Ingested:
     timed         whether seconds are known
     partitions    how many partitions `people` has
     facts         what was read and left out, as in assessment.json
+    report        the same of all rows, before people are chosen
     rule          how traces are split, with what the data decided
     """
 
@@ -88,6 +90,7 @@ class Ingested:
     timed: bool
     partitions: int
     facts: dict[str, Any]
+    report: IngestReport
     rule: SplitRule
     kept: Kept
 
@@ -98,6 +101,11 @@ class Ingested:
         told = received(mapped(self.ranks, named, before=self.before, codes=np.array(codes, np.int64)))
         pairs = (zip(box.arrays[0].tolist(), box.arrays[1].to_pylist(), strict=True) for box in told)
         return dict(itertools.chain.from_iterable(pairs))
+
+    def all_names(self) -> pa.Array:
+        """The names of all items, in the order of their codes."""
+        told = sorted(received(self.ranks), key=lambda box: box.part)
+        return pa.concat_arrays([pa.array([], pa.string()), *(box.arrays[0] for box in told)])
 
     def release(self) -> None:
         """Let go of what Spark keeps of these people."""
@@ -189,6 +197,7 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         timed=per_second is not None,
         partitions=blocks,
         facts=input_facts,
+        report=report,
         rule=rule,
         kept=kept,
     )

@@ -30,7 +30,7 @@ _MOST_SLOTS = 27
 )
 def rare_items(blocks: Blocks, people: int) -> Change:
     """Events at items that fewer people have are not released."""
-    rare = _holders(blocks, len(blocks.names), lambda draft: draft.labels) < people
+    rare = blocks.tallied(_Holders(len(blocks.names), lambda draft: draft.labels)).counts < people
     return lambda draft: draft.without(rare[draft.labels])
 
 
@@ -48,11 +48,12 @@ def rare_cells(blocks: Blocks, people: int) -> Change:
     Cells share slots: one in a slot of fewer people is rare. Of the others, at most one for every so many events and
     some that share a slot with them, all are counted.
     """
-    if next(iter(blocks)).times is None:
+    if blocks.example.times is None:
         return rare_items(blocks, people)
     bits = min(_MOST_SLOTS, max(10, blocks.events.bit_length()))
-    often = _holders(blocks, 1 << bits, lambda draft: _slot(_cell(draft), bits)) >= people
-    stays = _frequent(blocks, people, often, bits)
+    often = blocks.tallied(_Holders(1 << bits, lambda draft: _slot(_cell(draft), bits))).counts >= people
+    frequent = blocks.tallied(_Frequent(often, bits))
+    stays = frequent.cells[frequent.holders >= people]
 
     def without(draft: Draft) -> Draft:
         cell = _cell(draft)
@@ -64,28 +65,71 @@ def rare_cells(blocks: Blocks, people: int) -> Change:
     return without
 
 
-def _holders(blocks: Blocks, size: int, slots: Callable[[Draft], NDArray[np.int64]]) -> NDArray[np.uint32]:
+class _Holders:
     """How many people have an event in each slot."""
-    seen, counts, first = np.full(size, _NOBODY, np.uint32), np.zeros(size, np.uint32), 0
-    for draft in blocks:
-        count_people(draft.material.people, slots(draft), draft.kept, first, seen, counts)
-        first += draft.material.traces.users
-    return counts
+
+    def __init__(self, size: int, slots: Callable[[Draft], NDArray[np.int64]]) -> None:
+        self._size, self._slots = size, slots
+        self._counts: NDArray[np.uint32] | None = None
+        self._last = np.empty(0, np.uint32)
+        self._people = 0
+
+    @property
+    def counts(self) -> NDArray[np.uint32]:
+        """By slot."""
+        if self._counts is None:
+            self._counts = np.zeros(self._size, np.uint32)
+        return self._counts
+
+    def add(self, draft: Draft) -> None:
+        """Count the people of a draft."""
+        if not self._last.size:
+            self._last = np.full(self._size, _NOBODY, np.uint32)
+        people = draft.material.people
+        count_people(people, self._slots(draft), draft.kept, self._people, self._last, self.counts)
+        self._people += draft.material.traces.users
+
+    @property
+    def found(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The slots that anybody is in, and how many."""
+        slots = np.flatnonzero(self.counts)
+        return slots, self.counts[slots]
+
+    def merge(self, found: tuple[NDArray[np.int64], NDArray[np.uint32]]) -> None:
+        """Add the counts of other people."""
+        self.counts[found[0]] += found[1]
 
 
-def _frequent(blocks: Blocks, people: int, often: NDArray[np.bool_], bits: int) -> NDArray[np.uint64]:
-    """The cells in slots of many people that so many people have, rising."""
-    cells, holders = np.empty(0, np.uint64), np.empty(0, np.int64)
-    for draft in blocks:
+class _Frequent:
+    """The cells in slots that may be frequent, rising, and how many people have each."""
+
+    def __init__(self, often: NDArray[np.bool_], bits: int) -> None:
+        self.cells, self.holders = np.empty(0, np.uint64), np.empty(0, np.int64)
+        self._often, self._bits = often, bits
+
+    def add(self, draft: Draft) -> None:
+        """Count the people of a draft."""
         cell = _cell(draft)
-        kept = draft.kept & often[_slot(cell, bits)]
+        kept = draft.kept & self._often[_slot(cell, self._bits)]
         found, number = np.unique(cell[kept], return_inverse=True)
         seen, counts = np.full(found.size, _NOBODY, np.uint32), np.zeros(found.size, np.uint32)
         everything = np.ones(number.size, np.bool_)
         count_people(draft.material.people[kept], number.reshape(-1), everything, 0, seen, counts)
-        cells, places = np.unique(np.concatenate((cells, found)), return_inverse=True)
-        holders = np.bincount(places.reshape(-1), np.concatenate((holders, counts)), cells.size).astype(np.int64)
-    return cells[holders >= people]
+        self._more(found, counts)
+
+    @property
+    def found(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The cells, and how many people have each."""
+        return self.cells, self.holders
+
+    def merge(self, found: tuple[NDArray[np.uint64], NDArray[np.int64]]) -> None:
+        """Add the counts of other people."""
+        self._more(*found)
+
+    def _more(self, cells: NDArray[np.uint64], holders: NDArray[np.integer]) -> None:
+        self.cells, places = np.unique(np.concatenate((self.cells, cells)), return_inverse=True)
+        weights = np.concatenate((self.holders, holders))
+        self.holders = np.bincount(places.reshape(-1), weights, self.cells.size).astype(np.int64)
 
 
 def _cell(draft: Draft) -> NDArray[np.uint64]:

@@ -35,9 +35,7 @@ OTHER = "(other)"
 def top(blocks: Blocks, count: int) -> Change:
     """The most frequent items stay, all others become one; of equally frequent ones those first by code stay."""
     names = blocks.names
-    events = np.zeros(len(names), np.int64)
-    for draft in blocks:
-        np.add.at(events, draft.labels[draft.kept], 1)
+    events = blocks.tallied(Events(len(names))).counts
     stays = np.sort(np.argsort(-events, kind="stable")[:count])
     group = np.full(events.size, stays.size)
     group[stays] = np.arange(stays.size)
@@ -117,6 +115,27 @@ def prefix(blocks: Blocks, length: int) -> Change:
 def hierarchy(blocks: Blocks, setting: str) -> Change:
     """The group that a file names for each item."""
     return _named(Hierarchy.read(setting).groups(blocks.names))
+
+
+class Events:
+    """How many events of each label are released."""
+
+    def __init__(self, labels: int) -> None:
+        self.counts = np.zeros(labels, np.int64)
+
+    def add(self, draft: Draft) -> None:
+        """Count those of a draft."""
+        self.counts += np.bincount(draft.labels[draft.kept], minlength=self.counts.size)
+
+    @property
+    def found(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The labels that are released, and how many events of each."""
+        labels = np.flatnonzero(self.counts)
+        return labels, self.counts[labels]
+
+    def merge(self, found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
+        """Add those of other people."""
+        self.counts[found[0]] += found[1]
 
 
 def _named(texts: pa.Array) -> Change:

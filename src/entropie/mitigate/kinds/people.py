@@ -55,7 +55,7 @@ def scatter(blocks: Blocks, share: float) -> Change:
 )
 def sample(blocks: Blocks, share: float) -> Change:
     """Some people, drawn at random, are released, the others are not."""
-    seed = next(iter(blocks)).material.seed
+    seed = blocks.example.material.seed
     drawn = np.random.default_rng([seed, 2]).permutation(blocks.people)[: max(1, round(share * blocks.people))]
     gone = np.ones(blocks.people, np.bool_)
     gone[drawn] = False
