@@ -307,7 +307,7 @@ def test_a_path_asks_for_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     sql = pytest.importorskip("pyspark.sql")
     monkeypatch.setattr(sql.SparkSession, "getActiveSession", lambda: None)
     path = written(tmp_path / "events", events_table(2, 30))
-    with pytest.raises(EntropieError, match=r"`spark` must be given with a path, or active"):
+    with pytest.raises(EntropieError, match="Files on Spark need a cluster: name it with `master=`"):
         assess(path)
 
 

@@ -194,3 +194,12 @@ def test_the_very_edge_leaves_pure_noise_or_says_so(mechanism: Any) -> None:
     """An error of exactly 1 - 1/n is that of guessing: theta is 0 up to rounding, and nothing divides by it."""
     result = calibrate(users=1000, domain_size=200, bayes_error=0.999, mechanism=mechanism)
     assert result.mechanism.theta < 1e-12
+
+
+def test_a_result_prints_in_a_few_lines():
+    found = calibrate(users=1_000, domain_size=100, bayes_error=0.9)
+    lines = repr(found).splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 100
+    assert lines[1:4] == repr(found.guarantee).splitlines()
+    assert "100 items, 1,000 people" in lines[1]

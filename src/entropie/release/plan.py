@@ -127,7 +127,7 @@ class Data(Part, frozen=True):
 class Judging(Part, frozen=True):
     """How the events were judged, so that the file can be judged in the same way: the options of an assessment."""
 
-    min_events: Count = 10
+    min_events: Count
     profile: str | None = None
     limit: Annotated[float, Meta(gt=0, lt=1)] | None = None
     limit_name: str | None = None
@@ -162,7 +162,7 @@ class ReleasePlan(Part, frozen=True, tag_field="schema", tag=_TAG):
     risk: ShareInterval
     min_events: Count
     version: str
-    judged: Judging = Judging()
+    judged: Judging = Judging(10)
 
     @property
     def combination(self) -> Combination:

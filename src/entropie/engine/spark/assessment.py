@@ -23,7 +23,7 @@ from entropie.engine.spark.progress import watched
 from entropie.engine.spark.reading import parallelism
 from entropie.engine.spark.session import connect, failures, require
 from entropie.engine.spark.statistics import Items, block_boxes, populations
-from entropie.errors import InvalidParameter
+from entropie.errors import InvalidParameter, option
 from entropie.findings import Attacked as AttackedPeople
 from entropie.findings import Findings, put_together
 from entropie.plan.attacks import AttackSpec
@@ -76,7 +76,10 @@ def session_of(request: Request) -> Iterator[SparkSession]:
         return
     spark = spark or SparkSession.getActiveSession()
     if spark is None:
-        raise InvalidParameter.of("spark", "given with a path, or active (see entropie.engine.spark.connect)", None)
+        raise InvalidParameter(
+            f"Files on Spark need a cluster: name it with {option('master')}, or have a session active "
+            "(entropie.engine.spark.connect starts one)."
+        )
     yield spark
 
 
