@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from entropie.estimation.counts import Counts
+from entropie.estimation.estimates import level_among_largest
 from entropie.mechanisms.choice import RandomChoice
 from entropie.mechanisms.erasure import Erasure
 from entropie.mechanisms.hadamard import HadamardResponse
@@ -97,3 +98,27 @@ def test_small_counts_are_covered(mechanism: Any) -> None:
 def test_a_mechanism_that_is_off_is_noticed(mechanism: Any) -> None:
     """Power: a quarter less support than it says, which the half width of 300 reports is far below for some share."""
     assert least_coverage(mechanism, 300, off=0.75) < LEAST
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_intervals_of_the_largest_items_hold_the_truth_on_average(even: bool) -> None:
+    """The 20 largest of 1,000 items in 30 samples; at the usual level hardly any of them does.
+
+    5 % may miss on average: five standard errors of 600 intervals are allowed.
+    """
+    items, shown, samples = 1000, 20, 30
+    mechanism = RandomizedResponse(domain_size=items, epsilon=2.0)
+    shares = np.full(items, 1.0) if even else 1.0 / np.arange(1.0, items + 1.0)
+    shares /= shares.sum()
+    chances = mechanism.rates.nu + shares * mechanism.rates.gain
+    rng, held = np.random.default_rng(21), np.zeros(2)
+    for _ in range(samples):
+        counts = counts_for(mechanism, None, None)
+        counts.add_supports(rng.multinomial(20_000, chances / chances.sum()).astype(np.uint32), 20_000)
+        found = mechanism.estimates_of(counts)
+        largest = found.top(shown)
+        for place, level in enumerate((0.95, level_among_largest(shown, items))):
+            low, high = (end[largest] for end in found.intervals(level))
+            held[place] += np.mean((low <= shares[largest]) & (shares[largest] <= high)) / samples
+    assert held[1] >= 0.95 - 5.0 * math.sqrt(0.05 * 0.95 / samples / shown)
+    assert held[0] < 0.3  # power
