@@ -17,6 +17,7 @@ from msgspec import convert
 
 from entropie._version import __version__
 from entropie.attack.attacker import strongest_row
+from entropie.data.budget import Budget
 from entropie.data.event_columns import read_event_columns
 from entropie.data.filter import drawn_users
 from entropie.document.base import Input, Provenance
@@ -40,6 +41,8 @@ from entropie.theory import checks
 from entropie.words import plural
 from entropie.words import seconds as shown_seconds
 
+_EVENT_BYTES = 160
+"""What an event takes while combinations are tried: 150 were measured with 2.5 million events."""
 REPLICATES = 200
 """Most bootstrap replicates of the bits: fewer than in an assessment, because every combination needs its own."""
 BUDGET = 40
@@ -170,6 +173,7 @@ def swept(request: Request, options: Options) -> Sweep:
     request = replace(request, run=run)
     read = read_event_columns(request.source, options.columns, replace(run, progress=under(run.progress, "reading")))
     events = read.events
+    Budget("Trying combinations of mitigations", run.memory).require(_EVENT_BYTES * events.traces.items.size)
     material = Material.of(events.traces, events.item_ids, read.columns, options.coordinates, run.seed)
     check_scale(options.cost, material)
     tried = candidates(material, options.mitigations, only=options.only)
