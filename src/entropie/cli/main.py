@@ -193,6 +193,8 @@ def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
             return _fail(f"{problem.strerror}: {problem.filename or 'standard output'}.", EXIT_NOT_WRITTEN)
         case OSError() if problem.errno in (errno.EMFILE, errno.ENFILE):
             return _fail("No more files may be opened here (see `ulimit -n`); raise that limit.", EXIT_UNEXPECTED)
+        case FileNotFoundError() if problem.filename is None:
+            return _fail("The folder that this runs in is gone; change to one that is there.", EXIT_BAD_INPUT)
         case OSError():
             return _fail(f"{problem}.", EXIT_BAD_INPUT)
         case MemoryError():
