@@ -159,7 +159,7 @@ def status(facts: Facts, alerts: Iterable[Alert] = (), attacked: Attacked | None
         hours=tuple(
             Volume(hour_text(one.hour), one.accepted, one.duplicate, one.invalid)
             for one in facts.hours
-            if one.hour > facts.hour - SHOWN_HOURS
+            if 0 <= facts.hour - one.hour < SHOWN_HOURS
         ),
         stored=STORED,
         not_stored=NOT_STORED,
