@@ -1,0 +1,386 @@
+"""What goes together in a person's life and in nobody else's: an hour at a place, a place after another.
+
+The other evidence of the profile attacker is weighed by what everybody teaches. What a few people alone can be told by
+weighs little there, however plainly it tells them. Here every kind of conjunction speaks for itself, and nothing is
+weighed: each outcome in each context (at a place, the hour) is a cell. With a small chance a person's share of a cell is
+their own, anything from 0 to 1 alike; else it is everybody's. What the earlier events say of that, and the later ones if
+they are of the same person or of somebody unknown, is one likelihood ratio per cell. A person who does as everybody
+does has no cell of their own, and evidence about them is none; who does a thing that hardly anybody does is named by
+it, be they 20 among a million. Of all kinds the one that speaks loudest counts.
+
+Nothing here knows whose a target is. Shares are those among the others: a person has no part in what they are compared with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropie.attack.profile.candidates import Candidates
+from entropie.attack.profile.habits import DAY_SECONDS, WEEK_SECONDS, events_before, firsts, steps_back
+from entropie.attack.profile.occasional import bins_of_habit, spans_of
+from entropie.data.traces import Traces, ragged
+from entropie.kernels.conjunctions import Cells, Own, Posted, cells_of, own_cells, own_odds, told_people
+from entropie.kernels.profile_records import NOBODY
+
+USUALLY, SORT, LEAST_CHANCE, MOST_CHANCE, STEPS = 0.05, 0.05, 1e-3, 0.9, 20
+"""How often somebody has an outcome of their own in a context, and how many have one in most, before the earlier events
+tell it; bounds of both, and steps until it is told.
+"""
+
+BACKED = 2.0
+"""The share of an outcome in any context counts beside that in this one like so many people, or events."""
+
+MOST_OWN = 32
+"""So many cells of each kind are looked at of a person, those that tell most."""
+
+POSTED, LEAST_POSTED, LOOKS = 512, 16, 2**21
+"""Of the people who have the same cell of their own so many are looked at, those whom it tells most; fewer where there
+are so many targets that more than about `LOOKS` would be looked at for each of their cells.
+"""
+
+HEARD, WRONG = 4000, 0.01
+"""Of so many people it is looked up whom else their own earlier events would name, and how loud; a kind of conjunction
+is heard as far as it is louder than it is of the wrong people in all but this share of cases.
+"""
+
+EACH, KEPT = 8, 20
+"""So many people are named for a target by each kind of conjunction, and by all kinds."""
+
+ALONE, SURE = 6, 20
+"""So many kinds are also heard by themselves, those that are surest about so many people."""
+
+Codes = NDArray[np.uint32]
+Ints = NDArray[np.int64]
+Kind = tuple[tuple[str, ...], tuple[str, ...]]
+"""Names of what the context is made of, and the outcome."""
+
+KINDS: tuple[Kind, ...] = (
+    ((), ("item",)),
+    ((), ("before", "item")),
+    (("before",), ("item",)),
+    (("earlier",), ("item",)),
+    (("before", "earlier"), ("item",)),
+    (("third before",), ("item",)),
+    (("item",), ("ago",)),
+    (("item",), ("row",)),
+    (("category before",), ("category",)),
+    ((), ("hour of the week",)),
+    ((), ("clock",)),
+    ((), ("moment",)),
+    ((), ("gap",)),
+    ((), ("month",)),
+    ((), ("fortnight",)),
+    ((), ("number a day",)),
+    (("item",), ("hour",)),
+    (("hour",), ("item",)),
+    (("item",), ("weekday",)),
+    (("weekday",), ("item",)),
+    (("item",), ("hour of the week",)),
+    (("hour of the week",), ("item",)),
+    (("item",), ("clock",)),
+    (("item",), ("minute",)),
+    (("item",), ("second",)),
+    (("item",), ("gap",)),
+    (("gap",), ("item",)),
+    (("before",), ("gap",)),
+    (("item",), ("month",)),
+    (("month",), ("item",)),
+    (("item",), ("fortnight",)),
+    (("item",), ("place in the day",)),
+    (("place in the day",), ("item",)),
+    (("left of the day",), ("item",)),
+    ((), ("week of the month",)),
+    (("item",), ("week of the month",)),
+    (("item",), ("number a day",)),
+    (("before", "item"), ("hour",)),
+    (("before", "item"), ("weekday",)),
+    (("before", "hour"), ("item",)),
+    (("hour before",), ("hour",)),
+    (("weekday",), ("hour",)),
+    (("hour",), ("weekday",)),
+    (("hour",), ("minute",)),
+    (("weekday",), ("number a day",)),
+    (("category",), ("hour",)),
+    (("hour",), ("category",)),
+    (("category",), ("weekday",)),
+    (("category",), ("hour of the week",)),
+)
+"""The kinds of conjunctions, each where the data have all that it is made of."""
+
+SPANS: Mapping[str, int] = MappingProxyType(
+    {
+        "hour": 2 * DAY_SECONDS,
+        "clock": 2 * DAY_SECONDS,
+        "moment": 2 * DAY_SECONDS,
+        "hour before": 2 * DAY_SECONDS,
+        "weekday": 2 * WEEK_SECONDS,
+        "hour of the week": 2 * WEEK_SECONDS,
+        "fortnight": 5 * WEEK_SECONDS,
+        "month": 58 * DAY_SECONDS,
+        "week of the month": 100 * DAY_SECONDS,
+        "minute": 2 * 3600,
+        "second": 2 * 60,
+    }
+)
+"""What a trace must span for each to tell more than its dates: one that is cut on a Monday ends and begins with Mondays."""
+
+_UNITS = 2.0**20
+
+Told = tuple[Ints, NDArray[np.float64], NDArray[np.float64]]
+"""Who is named for each target, what speaks for them, and for all others together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loudest:
+    """The people of whom the loudest kind of conjunction speaks, and for each target ln of the sum of the likelihood
+    ratios of everybody else. `alone` is the same by some kinds, each by itself.
+    """
+
+    named: Candidates
+    beside: NDArray[np.float64]
+    alone: tuple[Loudest, ...] = ()
+
+    def clarity(self, alike: int = 1) -> NDArray[np.float64]:
+        """ln of the odds that the best so many are the right ones, in the mean, against all others."""
+        scores = np.where(self.named.people == NOBODY, -np.inf, self.named.scores)
+        others = np.logaddexp(np.logaddexp.reduce(scores[:, alike:], axis=1), self.beside)
+        best = np.where(np.isfinite(scores[:, :alike]), scores[:, :alike], 0.0).mean(axis=1)
+        return np.asarray(best - others, np.float64)
+
+
+def conjunctions(
+    train: Traces,
+    target: Traces,
+    item_categories: Ints | None = None,
+    rows: Ints | None = None,
+    threads: int = 1,
+) -> Loudest:
+    """The people whom conjunctions of their own speak for, of the targets in `rows` or all, best first.
+
+    Scores are log-likelihood ratios against somebody of whom nothing is known, whose score is 0.
+    """
+    known = parts_of(train, item_categories)
+    asked = parts_of(target if rows is None else target.take(rows), item_categories)
+    offsets = target.offsets if rows is None else target.take(rows).offsets
+    there = [kind for kind in KINDS if all(part in known and part in asked for part in (*kind[0], *kind[1]))]
+
+    def told(kind: Kind) -> Told:
+        return _told(_cells(train.offsets, known, kind), _cells(offsets, asked, kind))
+
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(told, there))
+    return replace(loudest(found, train.users), alone=clearest(found, train.users))
+
+
+def clearest(found: list[Told], users: int) -> tuple[Loudest, ...]:
+    """The kinds that by their own odds name most of the `SURE` people they are surest about, each by itself."""
+    alone = [loudest([one], users) for one in found]
+    sure = [np.sort(1.0 / (1.0 + np.exp(-one.clarity())))[-SURE:].sum() for one in alone]
+    order = np.argsort(-np.rint(np.array(sure) * _UNITS), kind="stable")
+    return tuple(alone[kind] for kind in order[:ALONE])
+
+
+def loudest(found: list[Told], users: int) -> Loudest:
+    """Each candidate by what speaks loudest for them, the best `KEPT`."""
+    who = np.concatenate([people for people, _, _ in found], axis=1)
+    said = np.concatenate([scores for _, scores, _ in found], axis=1)
+    order = np.lexsort((-said, who), axis=1)
+    who, said = np.take_along_axis(who, order, axis=1), np.take_along_axis(said, order, axis=1)
+    again = np.zeros(who.shape, np.bool_)
+    again[:, 1:] = who[:, 1:] == who[:, :-1]
+    who, said = np.where(again, NOBODY, who), np.where(again, 0.0, said)
+    order = np.lexsort((who, -said), axis=1)[:, :KEPT]
+    who, said = np.take_along_axis(who, order, axis=1), np.take_along_axis(said, order, axis=1)
+    beside = np.logaddexp.reduce([rest for _, _, rest in found], axis=0)
+    return Loudest(Candidates(who, np.where(who == NOBODY, -np.inf, said)), np.logaddexp(beside, math.log(users)))
+
+
+def _told(known: Cells, asked: Cells) -> Told:
+    """Whom one kind of conjunction names for each target."""
+    shares = shares_of(known)
+    users, targets = known.offsets.size - 1, asked.offsets.size - 1
+    odds, whole, whose = own_odds(known, shares)
+    chances, chance = chances_of(whole, whose, users)
+    own, worth = own_cells(known, shares, odds, chances, MOST_OWN)
+    posted = posted_by(own, worth, int(np.clip(LOOKS // max(targets, 1), LEAST_POSTED, POSTED)))
+    some = np.linspace(0, users - 1, min(users, HEARD)).astype(np.int64)
+    _, loud, rest = told_people(own, posted, _taken(known, some), some, chance, 1)
+    usual = np.sort(loud[:, 0] - np.logaddexp(rest, math.log(users)))[-1 - int(WRONG * some.size)] + math.log(users)
+    people, scores, others = told_people(own, posted, asked, np.full(targets, NOBODY, np.int64), chance, EACH)
+    return people, scores - usual, others - usual
+
+
+def _taken(cells: Cells, rows: Ints) -> Cells:
+    """The cells of some traces."""
+    offsets, places = ragged(cells.offsets, rows)
+    return Cells(offsets, cells.keys[places], cells.counts[places], cells.totals[places])
+
+
+def shares_of(cells: Cells) -> NDArray[np.float64]:
+    """The share of each cell's outcome in its context among the others: of the events, or of the people, each of whom
+    has one vote, whichever makes what this person did likelier. So nobody is unusual for being unlike those who are
+    there always, or unlike those who seldom are.
+    """
+    votes, events = _share(cells, _UNITS * cells.counts / cells.totals), _share(cells, _UNITS * cells.counts)
+    rest = cells.totals - cells.counts
+    likelier = cells.counts * np.log(votes / events) + rest * np.log((1.0 - votes) / (1.0 - events)) >= 0.0
+    return np.where(likelier, votes, events)
+
+
+def _share(cells: Cells, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares by the weights of cells without the person's own; backed by those in all contexts."""
+    mine, backed = np.rint(weights), np.rint(BACKED * _UNITS)
+    there = np.rint(weights * cells.totals / cells.counts)
+    keys, which = np.unique(cells.keys, return_inverse=True)
+    each = np.bincount(which, mine, keys.size)
+    _, context = np.unique(keys >> np.uint64(32), return_inverse=True)
+    _, outcome = np.unique(keys & np.uint64(2**32 - 1), return_inverse=True)
+    in_context, of_outcome = np.bincount(context, each), np.bincount(outcome, each)
+    anywhere = of_outcome[outcome] / max(float(each.sum()), 1.0)
+    others = np.maximum(each[which] - mine, 0.0), np.maximum(in_context[context][which] - there, 0.0)
+    share = (others[0] + backed * anywhere[which]) / (others[1] + backed)
+    return np.asarray(np.clip(share, 1e-9, 0.999), np.float64)
+
+
+def chances_of(whole: NDArray[np.float64], whose: Ints, users: int) -> tuple[NDArray[np.float64], float]:
+    """How often each person has an outcome of their own in a context, and somebody of whom nothing is known.
+
+    People are of two sorts: some are unlike the others in most contexts, the rest seldom. The likeliest share of both
+    and how seldom, by the odds of each context.
+    """
+    if not whole.size:
+        return np.full(users, USUALLY), USUALLY
+    most, seldom, sort = np.log1p(MOST_CHANCE * (whole - 1.0)), USUALLY, SORT
+    for _ in range(STEPS):
+        differ = np.bincount(whose, np.rint(_UNITS * (most - np.log1p(seldom * (whole - 1.0)))), users) / _UNITS
+        odd = 1.0 / (1.0 + np.exp(np.clip(-differ - math.log(sort / (1.0 - sort)), -50.0, 50.0)))
+        plain = 1.0 - odd[whose]
+        own = np.rint(_UNITS * plain * seldom * whole / (1.0 - seldom + seldom * whole)).sum()
+        seldom = float(np.clip(own / max(np.rint(_UNITS * plain).sum(), 1.0), LEAST_CHANCE, MOST_CHANCE))
+        sort = float(np.clip(np.rint(_UNITS * odd).sum() / _UNITS / users, LEAST_CHANCE, 1.0 - LEAST_CHANCE))
+    return odd * MOST_CHANCE + (1.0 - odd) * seldom, sort * MOST_CHANCE + (1.0 - sort) * seldom
+
+
+def posted_by(own: Own, worth: NDArray[np.float64], most: int) -> Posted:
+    """The people who have each cell of their own, those first whom it tells most, so many at most."""
+    people = np.repeat(np.arange(own.offsets.size - 1), np.diff(own.offsets))
+    order = np.lexsort((-worth, own.keys))
+    keys, starts = np.unique(own.keys[order], return_index=True)
+    rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
+    order = order[rank < most]
+    starts = np.append(0, np.cumsum(np.minimum(np.diff(starts, append=rank.size), most)))
+    return Posted(keys, starts.astype(np.int64), people[order].astype(np.uint32), order.astype(np.uint32))
+
+
+def parts_of(traces: Traces, item_categories: Ints | None) -> dict[str, tuple[Codes, NDArray[np.bool_]]]:
+    """What conjunctions are made of: a number for each event, and whether it has one."""
+    before = events_before(traces)
+    items = traces.items
+    always = np.ones(traces.events, np.bool_)
+    found: dict[str, tuple[NDArray[np.integer], NDArray[np.bool_]]] = {
+        "item": (items, always),
+        "before": (np.roll(items, 1), before >= 1),
+        "earlier": (np.roll(items, 2), before >= 2),
+        "third before": (np.roll(items, 3), before >= 3),
+        "row": (_row(traces), always),
+    }
+    ago = bins_of_habit(traces, "cycle")
+    found["ago"] = ago, ago >= 0
+    if item_categories is not None:
+        found["category"] = item_categories[items], always
+        found["category before"] = np.roll(item_categories[items], 1), before >= 1
+    if traces.times is not None:
+        found |= _of_times(traces, traces.times)
+    return {name: (codes.astype(np.uint32), there) for name, (codes, there) in found.items()}
+
+
+def _of_times(traces: Traces, times: Ints) -> dict[str, tuple[Ints, NDArray[np.bool_]]]:
+    """The same of when events are; what would tell dates alone, and not habits, is left out."""
+    dated = not steps_back(traces)
+    day, later = times // DAY_SECONDS, events_before(traces) >= 1
+    hour = times // 3600 % 24
+    codes = {
+        "hour": hour,
+        "hour before": np.roll(hour, 1),
+        "weekday": (day + 3) % 7,
+        "hour of the week": (times // 3600 + 72) % 168,
+        "clock": times // 60 % 1440,
+        "moment": times % DAY_SECONDS,
+        "minute": times // 60 % 60,
+        "second": times % 60,
+        "gap": _gap(times),
+    }
+    if dated:
+        dates = day.astype("datetime64[D]")
+        codes["month"] = (dates - dates.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
+        codes["week of the month"] = codes["month"] // 7 * 7 + (day + 3) % 7
+        codes["fortnight"] = day % 14
+        codes["place in the day"], codes["number a day"] = _days(traces, day)
+        codes["left of the day"] = codes["number a day"] - codes["place in the day"]
+    spans = spans_of(traces, times)
+    there = {name: np.ones(times.size, np.bool_) for name in codes}
+    for name in codes.keys() & SPANS.keys() if dated else ():
+        there[name] = np.repeat(spans >= SPANS[name], np.diff(traces.offsets))
+    for name in ("hour before", "gap"):
+        there[name] &= later
+    if dated:
+        whole = codes["number a day"] >= 0
+        there["number a day"] &= whole
+        there["place in the day"] &= whole
+        there["left of the day"] &= whole
+    return {name: (codes[name], there[name]) for name in codes}
+
+
+def _gap(times: Ints) -> Ints:
+    """Time since the event before, in the largest of days, hours, minutes and seconds of which it has two."""
+    passed = np.diff(times, prepend=times[:1]) % (2**31)
+    unit = np.select([passed >= 2 * DAY_SECONDS, passed >= 7200, passed >= 120], [DAY_SECONDS, 3600, 60], 1)
+    return np.asarray((passed + unit // 2) // unit * unit, np.int64)
+
+
+def _days(traces: Traces, day: Ints) -> tuple[Ints, Ints]:
+    """Which of the day's events each is, and how many the day has; -1 on the first and last day, which a split may cut."""
+    begins = np.diff(day, prepend=day[:1]) != 0
+    begins[firsts(traces)] = True
+    starts = np.flatnonzero(begins)
+    which = np.cumsum(begins) - 1
+    number = np.diff(starts, append=day.size)[which]
+    place = np.arange(day.size) - starts[which]
+    cut = np.zeros(starts.size, np.bool_)
+    if day.size:
+        cut[which[firsts(traces)]] = True
+        cut[which[traces.offsets[1:][np.diff(traces.offsets) > 0] - 1]] = True
+    return np.where(cut[which], -1, place), np.where(cut[which], -1, number)
+
+
+def _row(traces: Traces) -> Ints:
+    """How many events before this one in a row are at its item."""
+    begins = np.ones(traces.events, np.bool_)
+    begins[1:] = traces.items[1:] != traces.items[:-1]
+    begins[firsts(traces)] = True
+    starts = np.flatnonzero(begins)
+    return np.asarray(np.arange(traces.events) - starts[np.cumsum(begins) - 1], np.int64)
+
+
+def _cells(offsets: Ints, parts: Mapping[str, tuple[Codes, NDArray[np.bool_]]], kind: Kind) -> Cells:
+    context, outcome = (_joined([parts[name][0] for name in names], int(offsets[-1])) for names in kind)
+    there = np.logical_and.reduce([parts[name][1] for name in (*kind[0], *kind[1])])
+    return cells_of(offsets, context, outcome, there)
+
+
+def _joined(codes: list[Codes], size: int) -> Codes:
+    """One number for several."""
+    if len(codes) <= 1:
+        return codes[0] if codes else np.zeros(size, np.uint32)
+    words = np.zeros(size, np.uint64)
+    for one in codes:
+        words = (words + one + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        words ^= words >> np.uint64(32)
+    return (words >> np.uint64(32)).astype(np.uint32)
