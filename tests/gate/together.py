@@ -43,13 +43,13 @@ def place_at_an_hour_of_the_week(crowd: Crowd) -> pa.Table:
     hours = rng.permutation(168)
 
     def own(person: int) -> Walk:
-        weeks = days // 7
+        weeks = days // 2
         return _joined(
-            (_some(rng, days * 24, days // 2) * HOUR, 0),
+            (_some(rng, weeks * 168, days // 2) * HOUR, 0),
             ((np.arange(weeks) * 168 + hours[person]) * HOUR, 1),
         )
 
-    return _hidden(rng, crowd, np.arange(days * 24) * HOUR, own, 2)
+    return _hidden(rng, crowd, np.arange(days // 2 * 168) * HOUR, own, 2)
 
 
 def place_at_a_minute(crowd: Crowd) -> pa.Table:

@@ -116,7 +116,7 @@ class Naming:
         few: tuple[TailGroup, ...] = ()
         if self.among and self.rank_low is not None and self.rank_high is not None:
             few = few_tails(self.rank_low, self.rank_high, self.among)
-        parts = (group for one in self.alone for group in tail_of(one.credit, one.clarity)[:-1])
+        parts = (group for one in self.alone for group in one.tail[:-1])
         return (*few, *parts, *tail_of(self.credit, self.clarity))
 
     def within(self, guesses: Sequence[int], people: int) -> tuple[Guess, ...]:

@@ -18,7 +18,7 @@ from entropie.kernels.profile_records import NOBODY
 
 Keys = NDArray[np.uint64]
 
-_LEAST = 0.5  # nats that a cell must be able to tell
+_LEAST = 0.1  # nats that a cell must be able to tell
 _GRID = 2.0**20  # sums are of whole numbers of 1/_GRID: the same in any order
 
 
@@ -115,7 +115,9 @@ def own_odds(cells: Cells, shares: Floats) -> tuple[Floats, Floats, Ints]:
     for row in range(cells.offsets.shape[0] - 1):
         for place in range(cells.offsets[row], cells.offsets[row + 1]):
             count, rest, share = cells.counts[place], cells.totals[place] - cells.counts[place], shares[place]
-            odds[place] = _log_beta(count + 1.0, rest + 1.0) - (count - 1.0) * math.log(share) - rest * math.log1p(-share)
+            odds[place] = (
+                _log_beta(count + 1.0, rest + 1.0) - (count - 1.0) * math.log(share) - rest * math.log1p(-share)
+            )
             if cells.totals[place] > 1:
                 first = place == cells.offsets[row] or cells.keys[place] >> np.uint64(32) != cells.keys[
                     place - 1
@@ -181,7 +183,7 @@ def _gain(own: Own, place: int, count: float, rest: float, chance: float, unknow
     mine = count * own.own[place] + rest * own.other[place]
     known = _log_sum(own.unsure[place] + usual, own.sure[place] + mine)
     nothing = _log_sum(math.log1p(-chance) + usual, math.log(chance) + own.usual[place] + unknown)
-    return np.rint((known - nothing) * _GRID) / _GRID
+    return float(np.rint((known - nothing) * _GRID) / _GRID)
 
 
 @njit(nogil=True, cache=True)

@@ -1,30 +1,28 @@
 """What goes together in a person's life and in nobody else's: an hour at a place, a place after another.
 
 The other evidence of the profile attacker is weighed by what everybody teaches. What a few people alone can be told by
-weighs little there, however plainly it tells them. Here every kind of conjunction speaks for itself, and nothing is
-weighed: each outcome in each context (at a place, the hour) is a cell. With a small chance a person's share of a cell is
-their own, anything from 0 to 1 alike; else it is everybody's. What the earlier events say of that, and the later ones if
-they are of the same person or of somebody unknown, is one likelihood ratio per cell. A person who does as everybody
-does has no cell of their own, and evidence about them is none; who does a thing that hardly anybody does is named by
-it, be they 20 among a million. Of all kinds the one that speaks loudest counts.
+weighs little there, however plainly it tells them. Here every kind of conjunction speaks for itself. Each outcome in a
+context (at a place, the hour) is a cell. Either the share of an outcome is everybody's, or it is the person's own and
+anything from 0 to 1 alike. What the earlier events say of that, and the later ones if they are of the same person or of
+somebody unknown, is one likelihood ratio per cell. Whoever does as all do has no cell of their own, so that nothing
+speaks for or against them; whoever does what hardly anybody does is named by it, be they 20 among many thousands.
 
-Nothing here knows whose a target is. Shares are those among the others: a person has no part in what they are compared with.
+Of all kinds the one that speaks loudest counts, and the kinds that are surest are looked at by themselves, too. Nothing
+is learned but how often people have outcomes of their own, and how loud a kind speaks of the wrong people, both from
+the earlier events alone. Shares are those among the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropie.attack.profile.candidates import Candidates
-from entropie.attack.profile.habits import DAY_SECONDS, WEEK_SECONDS, events_before, firsts, steps_back
-from entropie.attack.profile.occasional import bins_of_habit, spans_of
+from entropie.attack.profile.parts import Codes, Ints, Parts, parts_of
 from entropie.data.traces import Traces, ragged
 from entropie.kernels.conjunctions import Cells, Own, Posted, cells_of, own_cells, own_odds, told_people
 from entropie.kernels.profile_records import NOBODY
@@ -45,19 +43,17 @@ POSTED, LEAST_POSTED, LOOKS = 512, 16, 2**21
 are so many targets that more than about `LOOKS` would be looked at for each of their cells.
 """
 
-HEARD, WRONG = 4000, 0.01
-"""Of so many people it is looked up whom else their own earlier events would name, and how loud; a kind of conjunction
-is heard as far as it is louder than it is of the wrong people in all but this share of cases.
+HEARD, WRONG, MODEST = 4000, 0.01, -2.0
+"""Of so many people it is looked up whom else their own earlier events would name. A kind of conjunction that names
+somebody else with odds above e^MODEST for more than this share of them speaks too loud, and is turned down by as much.
 """
 
 EACH, KEPT = 8, 20
 """So many people are named for a target by each kind of conjunction, and by all kinds."""
 
-ALONE, SURE = 6, 20
+ALONE, SURE = 12, 20
 """So many kinds are also heard by themselves, those that are surest about so many people."""
 
-Codes = NDArray[np.uint32]
-Ints = NDArray[np.int64]
 Kind = tuple[tuple[str, ...], tuple[str, ...]]
 """Names of what the context is made of, and the outcome."""
 
@@ -114,23 +110,6 @@ KINDS: tuple[Kind, ...] = (
 )
 """The kinds of conjunctions, each where the data have all that it is made of."""
 
-SPANS: Mapping[str, int] = MappingProxyType(
-    {
-        "hour": 2 * DAY_SECONDS,
-        "clock": 2 * DAY_SECONDS,
-        "moment": 2 * DAY_SECONDS,
-        "hour before": 2 * DAY_SECONDS,
-        "weekday": 2 * WEEK_SECONDS,
-        "hour of the week": 2 * WEEK_SECONDS,
-        "fortnight": 5 * WEEK_SECONDS,
-        "month": 58 * DAY_SECONDS,
-        "week of the month": 100 * DAY_SECONDS,
-        "minute": 2 * 3600,
-        "second": 2 * 60,
-    }
-)
-"""What a trace must span for each to tell more than its dates: one that is cut on a Monday ends and begins with Mondays."""
-
 _UNITS = 2.0**20
 
 Told = tuple[Ints, NDArray[np.float64], NDArray[np.float64]]
@@ -146,6 +125,12 @@ class Loudest:
     named: Candidates
     beside: NDArray[np.float64]
     alone: tuple[Loudest, ...] = ()
+
+    def first(self, targets: int) -> Loudest:
+        """Of the first so many targets."""
+        some = slice(targets)
+        named = Candidates(self.named.people[some], self.named.scores[some])
+        return Loudest(named, self.beside[some], tuple(one.first(targets) for one in self.alone))
 
     def clarity(self, alike: int = 1) -> NDArray[np.float64]:
         """ln of the odds that the best so many are the right ones, in the mean, against all others."""
@@ -212,7 +197,8 @@ def _told(known: Cells, asked: Cells) -> Told:
     posted = posted_by(own, worth, int(np.clip(LOOKS // max(targets, 1), LEAST_POSTED, POSTED)))
     some = np.linspace(0, users - 1, min(users, HEARD)).astype(np.int64)
     _, loud, rest = told_people(own, posted, _taken(known, some), some, chance, 1)
-    usual = np.sort(loud[:, 0] - np.logaddexp(rest, math.log(users)))[-1 - int(WRONG * some.size)] + math.log(users)
+    wrong = np.sort(loud[:, 0] - np.logaddexp(rest, math.log(users)))[-1 - int(WRONG * some.size)]
+    usual = max(0.0, float(wrong) - MODEST)
     people, scores, others = told_people(own, posted, asked, np.full(targets, NOBODY, np.int64), chance, EACH)
     return people, scores - usual, others - usual
 
@@ -228,7 +214,8 @@ def shares_of(cells: Cells) -> NDArray[np.float64]:
     has one vote, whichever makes what this person did likelier. So nobody is unusual for being unlike those who are
     there always, or unlike those who seldom are.
     """
-    votes, events = _share(cells, _UNITS * cells.counts / cells.totals), _share(cells, _UNITS * cells.counts)
+    counts = cells.counts.astype(np.float64)
+    votes, events = _share(cells, _UNITS * counts / cells.totals), _share(cells, _UNITS * counts)
     rest = cells.totals - cells.counts
     likelier = cells.counts * np.log(votes / events) + rest * np.log((1.0 - votes) / (1.0 - events)) >= 0.0
     return np.where(likelier, votes, events)
@@ -279,97 +266,7 @@ def posted_by(own: Own, worth: NDArray[np.float64], most: int) -> Posted:
     return Posted(keys, starts.astype(np.int64), people[order].astype(np.uint32), order.astype(np.uint32))
 
 
-def parts_of(traces: Traces, item_categories: Ints | None) -> dict[str, tuple[Codes, NDArray[np.bool_]]]:
-    """What conjunctions are made of: a number for each event, and whether it has one."""
-    before = events_before(traces)
-    items = traces.items
-    always = np.ones(traces.events, np.bool_)
-    found: dict[str, tuple[NDArray[np.integer], NDArray[np.bool_]]] = {
-        "item": (items, always),
-        "before": (np.roll(items, 1), before >= 1),
-        "earlier": (np.roll(items, 2), before >= 2),
-        "third before": (np.roll(items, 3), before >= 3),
-        "row": (_row(traces), always),
-    }
-    ago = bins_of_habit(traces, "cycle")
-    found["ago"] = ago, ago >= 0
-    if item_categories is not None:
-        found["category"] = item_categories[items], always
-        found["category before"] = np.roll(item_categories[items], 1), before >= 1
-    if traces.times is not None:
-        found |= _of_times(traces, traces.times)
-    return {name: (codes.astype(np.uint32), there) for name, (codes, there) in found.items()}
-
-
-def _of_times(traces: Traces, times: Ints) -> dict[str, tuple[Ints, NDArray[np.bool_]]]:
-    """The same of when events are; what would tell dates alone, and not habits, is left out."""
-    dated = not steps_back(traces)
-    day, later = times // DAY_SECONDS, events_before(traces) >= 1
-    hour = times // 3600 % 24
-    codes = {
-        "hour": hour,
-        "hour before": np.roll(hour, 1),
-        "weekday": (day + 3) % 7,
-        "hour of the week": (times // 3600 + 72) % 168,
-        "clock": times // 60 % 1440,
-        "moment": times % DAY_SECONDS,
-        "minute": times // 60 % 60,
-        "second": times % 60,
-        "gap": _gap(times),
-    }
-    if dated:
-        dates = day.astype("datetime64[D]")
-        codes["month"] = (dates - dates.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
-        codes["week of the month"] = codes["month"] // 7 * 7 + (day + 3) % 7
-        codes["fortnight"] = day % 14
-        codes["place in the day"], codes["number a day"] = _days(traces, day)
-        codes["left of the day"] = codes["number a day"] - codes["place in the day"]
-    spans = spans_of(traces, times)
-    there = {name: np.ones(times.size, np.bool_) for name in codes}
-    for name in codes.keys() & SPANS.keys() if dated else ():
-        there[name] = np.repeat(spans >= SPANS[name], np.diff(traces.offsets))
-    for name in ("hour before", "gap"):
-        there[name] &= later
-    if dated:
-        whole = codes["number a day"] >= 0
-        there["number a day"] &= whole
-        there["place in the day"] &= whole
-        there["left of the day"] &= whole
-    return {name: (codes[name], there[name]) for name in codes}
-
-
-def _gap(times: Ints) -> Ints:
-    """Time since the event before, in the largest of days, hours, minutes and seconds of which it has two."""
-    passed = np.diff(times, prepend=times[:1]) % (2**31)
-    unit = np.select([passed >= 2 * DAY_SECONDS, passed >= 7200, passed >= 120], [DAY_SECONDS, 3600, 60], 1)
-    return np.asarray((passed + unit // 2) // unit * unit, np.int64)
-
-
-def _days(traces: Traces, day: Ints) -> tuple[Ints, Ints]:
-    """Which of the day's events each is, and how many the day has; -1 on the first and last day, which a split may cut."""
-    begins = np.diff(day, prepend=day[:1]) != 0
-    begins[firsts(traces)] = True
-    starts = np.flatnonzero(begins)
-    which = np.cumsum(begins) - 1
-    number = np.diff(starts, append=day.size)[which]
-    place = np.arange(day.size) - starts[which]
-    cut = np.zeros(starts.size, np.bool_)
-    if day.size:
-        cut[which[firsts(traces)]] = True
-        cut[which[traces.offsets[1:][np.diff(traces.offsets) > 0] - 1]] = True
-    return np.where(cut[which], -1, place), np.where(cut[which], -1, number)
-
-
-def _row(traces: Traces) -> Ints:
-    """How many events before this one in a row are at its item."""
-    begins = np.ones(traces.events, np.bool_)
-    begins[1:] = traces.items[1:] != traces.items[:-1]
-    begins[firsts(traces)] = True
-    starts = np.flatnonzero(begins)
-    return np.asarray(np.arange(traces.events) - starts[np.cumsum(begins) - 1], np.int64)
-
-
-def _cells(offsets: Ints, parts: Mapping[str, tuple[Codes, NDArray[np.bool_]]], kind: Kind) -> Cells:
+def _cells(offsets: Ints, parts: Parts, kind: Kind) -> Cells:
     context, outcome = (_joined([parts[name][0] for name in names], int(offsets[-1])) for names in kind)
     there = np.logical_and.reduce([parts[name][1] for name in (*kind[0], *kind[1])])
     return cells_of(offsets, context, outcome, there)

@@ -82,7 +82,8 @@ def _together_row(
 
 def loudest_naming(found: Loudest, owners: NDArray[np.int64], users: int) -> Naming:
     """What naming the person of whom the loudest conjunction speaks achieves, if target t is of person owners[t]."""
-    among = {alike: found.clarity(alike) for alike in ALIKE if alike < min(users, found.named.people.shape[1])}
+    fewest = ALIKE if found.alone else ALIKE[:1]
+    among = {alike: found.clarity(alike) for alike in fewest if alike < min(users, found.named.people.shape[1])}
     alone = tuple(loudest_naming(one, owners, users) for one in found.alone)
     return replace(naming_of(found.named, owners, users), clarity=found.clarity(), among=among, alone=alone)
 
