@@ -268,10 +268,13 @@ TOGETHER: Mapping[str, Callable[[Crowd], pa.Table]] = {
 }  # fmt: skip
 
 TOGETHER_RISKS: Mapping[str, float] = {
-    "place at an hour": 1 / 3, "place every other week": 1 / 5, "order at an hour": 1 / 3, "place after a pause": 1 / 3,
-    "place on a day of the month": 1 / 3, "seldom but surely": 1 / 2, "first monday": 1 / 3, "place in the day": 1 / 2,
-    "last of the day": 1 / 2,
+    "place every other week": 1 / 3, "place in the day": 1 / 2, "place after a pause": 1 / 2,
+    "place at an hour": 1 / 2, "order at an hour": 1 / 2,
 }  # fmt: skip
+"""True risk of the exposed, at least, where it is not nearly 1: some have the same conjunction, or show it seldom."""
+
+NOT_ALWAYS = ("together in a day", "hours of places")
+"""Kinds that are not found, or not always."""
 
 
 def _days(crowd: Crowd) -> int:

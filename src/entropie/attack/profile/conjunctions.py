@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,8 @@ somebody else with odds above e^MODEST for more than this share of them speaks t
 EACH, KEPT = 8, 20
 """So many people are named for a target by each kind of conjunction, and by all kinds."""
 
-ALONE, SURE = 12, 20
-"""So many kinds are also heard by themselves, those that are surest about so many people."""
+ALONE, SURE = 8, 20
+"""Twice so many kinds are also heard by themselves, those that are surest about so many people."""
 
 Kind = tuple[tuple[str, ...], tuple[str, ...]]
 """Names of what the context is made of, and the outcome."""
@@ -112,8 +113,16 @@ KINDS: tuple[Kind, ...] = (
 
 _UNITS = 2.0**20
 
-Told = tuple[Ints, NDArray[np.float64], NDArray[np.float64]]
-"""Who is named for each target, what speaks for them, and for all others together."""
+
+class Told(NamedTuple):
+    """Who is named for each target by one kind of conjunction, what speaks for them, and for all others together; and
+    how sure the kind would be of the `SURE` wrong people that it is surest about.
+    """
+
+    people: Ints
+    scores: NDArray[np.float64]
+    others: NDArray[np.float64]
+    mistaken: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,17 +174,26 @@ def conjunctions(
 
 
 def clearest(found: list[Told], users: int) -> tuple[Loudest, ...]:
-    """The kinds that by their own odds name most of the `SURE` people they are surest about, each by itself."""
+    """The kinds that by their own odds name most of the `SURE` people they are surest about, each by itself: half of
+    them as they are, half by how many more than they would of the wrong people.
+    """
     alone = [loudest([one], users) for one in found]
-    sure = [np.sort(1.0 / (1.0 + np.exp(-one.clarity())))[-SURE:].sum() for one in alone]
-    order = np.argsort(-np.rint(np.array(sure) * _UNITS), kind="stable")
-    return tuple(alone[kind] for kind in order[:ALONE])
+    sure = np.rint([_UNITS * _surest(one.clarity()) for one in alone])
+    more = sure - np.rint([_UNITS * kind.mistaken for kind in found])
+    first = np.argsort(-sure, kind="stable")[:ALONE]
+    order = [*first, *(kind for kind in np.argsort(-more, kind="stable") if kind not in first)]
+    return tuple(alone[kind] for kind in order[: 2 * ALONE])
+
+
+def _surest(clarity: NDArray[np.float64]) -> float:
+    """How many of the surest people are named rightly, by the odds."""
+    return float((1.0 / (1.0 + np.exp(-np.clip(np.sort(clarity)[-SURE:], -50.0, 50.0)))).sum())
 
 
 def loudest(found: list[Told], users: int) -> Loudest:
     """Each candidate by what speaks loudest for them, the best `KEPT`."""
-    who = np.concatenate([people for people, _, _ in found], axis=1)
-    said = np.concatenate([scores for _, scores, _ in found], axis=1)
+    who = np.concatenate([kind.people for kind in found], axis=1)
+    said = np.concatenate([kind.scores for kind in found], axis=1)
     order = np.lexsort((-said, who), axis=1)
     who, said = np.take_along_axis(who, order, axis=1), np.take_along_axis(said, order, axis=1)
     again = np.zeros(who.shape, np.bool_)
@@ -183,7 +201,7 @@ def loudest(found: list[Told], users: int) -> Loudest:
     who, said = np.where(again, NOBODY, who), np.where(again, 0.0, said)
     order = np.lexsort((who, -said), axis=1)[:, :KEPT]
     who, said = np.take_along_axis(who, order, axis=1), np.take_along_axis(said, order, axis=1)
-    beside = np.logaddexp.reduce([rest for _, _, rest in found], axis=0)
+    beside = np.logaddexp.reduce([kind.others for kind in found], axis=0)
     return Loudest(Candidates(who, np.where(who == NOBODY, -np.inf, said)), np.logaddexp(beside, math.log(users)))
 
 
@@ -197,10 +215,15 @@ def _told(known: Cells, asked: Cells) -> Told:
     posted = posted_by(own, worth, int(np.clip(LOOKS // max(targets, 1), LEAST_POSTED, POSTED)))
     some = np.linspace(0, users - 1, min(users, HEARD)).astype(np.int64)
     _, loud, rest = told_people(own, posted, _taken(known, some), some, chance, 1)
-    wrong = np.sort(loud[:, 0] - np.logaddexp(rest, math.log(users)))[-1 - int(WRONG * some.size)]
-    usual = max(0.0, float(wrong) - MODEST)
+    wrong = np.sort(loud[:, 0] - np.logaddexp(rest, math.log(users)))
+    usual = max(0.0, float(wrong[-1 - int(WRONG * some.size)]) - MODEST)
     people, scores, others = told_people(own, posted, asked, np.full(targets, NOBODY, np.int64), chance, EACH)
-    return people, scores - usual, others - usual
+    return Told(
+        people,
+        scores - usual,
+        others - usual,
+        _surest(loud[:, 0] - usual - np.logaddexp(rest - usual, math.log(users))),
+    )
 
 
 def _taken(cells: Cells, rows: Ints) -> Cells:
