@@ -1,6 +1,6 @@
 """How well a part of a city's people tells the share re-identified among all of them: a table per matcher.
 
-    scripts/bench projection [--samples 200] [--only cities|scores|made]
+    scripts/bench projection [--samples 200] [--only cities|matchers|scores|made|laws]
 
 From each of 1/32, 1/16, 1/8 and 1/4 of the people, drawn at random and attacked anew among themselves, the share among
 all is projected; the truth is the attack on all. Compared: this package, pydataless (its Pitman-Yor curve, fitted to
@@ -8,8 +8,11 @@ the exact mean share at 12 smaller sizes), and the share of the part taken for a
 this package projects at all.
 
 cities   check-ins of New York and Sao Paulo, halves, people with 10 events (../shared/data beside the project)
+matchers the same cities by two other matchers
 scores   face and finger matchers of NIST BSSR1 (the same folder)
 made     people who are points among so many numbers, found by the nearest; normal scores a shift apart
+laws     ranks alone, drawn from laws of how likely a stranger beats a person: some that are assumed, with and
+         without people of whom the scores say nothing, and log-normal ones, which it does not
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +61,13 @@ class City:
         holders = (known > 0).sum(axis=0)
         popular = (np.maximum(holders, 1) / holders.sum())[met]
         known, attacked = known[:, met], attacked[:, met]
-        if matcher == "visit":
+        if matcher in ("tfidf", "cosine"):
+            weights = known * (np.log(who.size / np.maximum(holders, 1))[met] if matcher == "tfidf" else 1.0)
+            weights /= np.maximum(np.sqrt((weights**2).sum(axis=1, keepdims=True)), 1e-300)
+            if matcher == "tfidf":
+                attacked = attacked * np.log(who.size / np.maximum(holders, 1))[met]
+            scores = attacked @ weights.T
+        elif matcher == "visit":
             weights = np.where(known > 0, np.log(np.maximum(known, 1.0) / events) - math.log(1e-8), 0.0)
             scores = attacked @ weights.T
         else:
@@ -66,6 +76,10 @@ class City:
         scores = np.round(scores, 9)
         own = np.diag(scores)[:, None]
         return Ranks.of((scores > own).sum(axis=1), (scores >= own).sum(axis=1) - 1, who.size)
+
+    def truth(self, people: int, matcher: str) -> float:
+        """What is found among all."""
+        return self.ranks(np.arange(people), matcher).found
 
 
 @dataclass
@@ -79,6 +93,29 @@ class Scores:
         scores = self.scores[np.ix_(who, who)]
         own = np.diag(scores)[:, None]
         return Ranks.of((scores > own).sum(axis=1), (scores >= own).sum(axis=1) - 1, who.size)
+
+    def truth(self, people: int, matcher: str) -> float:
+        return self.ranks(np.arange(people), matcher).found
+
+
+@dataclass
+class Law:
+    """How likely a stranger beats a person, drawn for so many people."""
+
+    name: str
+    draw: Callable[[np.random.Generator, int], Floats]
+
+    def ranks(self, who: NDArray[np.int64], matcher: str) -> Ranks:
+        rng = np.random.default_rng(who)
+        before = rng.binomial(who.size - 1, self.draw(rng, who.size))
+        return Ranks.of(before, before, who.size)
+
+    def truth(self, people: int, matcher: str) -> float:
+        beaten = self.draw(np.random.default_rng(0), 1_000_000)
+        return float(np.mean((1.0 - beaten) ** (people - 1)))
+
+
+Place = City | Scores | Law
 
 
 @dataclass
@@ -112,7 +149,7 @@ def rival(curves: list[dict[str, list[float]]], population: int) -> Floats:
     return np.array(json.loads(run.stdout))
 
 
-def tried(place: City | Scores, people: int, matcher: str, part: int, samples: int, truth: float) -> Errors:
+def tried(place: Place, people: int, matcher: str, part: int, samples: int, truth: float) -> Errors:
     found = Errors()
     rng = np.random.default_rng([part, people])
     for _ in range(samples):
@@ -131,6 +168,8 @@ def tried(place: City | Scores, people: int, matcher: str, part: int, samples: i
 
 def off(shares: object, truth: float) -> str:
     values = np.asarray(shares, dtype=np.float64)
+    if not values.size:
+        return ""
     return f"{values.mean():.3f}, {np.sqrt(np.mean((values - truth) ** 2)):.3f}"
 
 
@@ -138,6 +177,11 @@ def cities() -> Iterator[tuple[City, int, tuple[str, ...]]]:
     for name, file in CITIES:
         split = split_traces(city(name, file, dated=False).traces)
         yield City(name, counts(split.train), counts(split.target)), split.train.users, ("visit", "bayes")
+
+
+def matchers() -> Iterator[tuple[City, int, tuple[str, ...]]]:
+    for place, people, _ in cities():
+        yield place, people, ("tfidf", "cosine")
 
 
 def scores() -> Iterator[tuple[Scores, int, tuple[str, ...]]]:
@@ -156,21 +200,46 @@ def made() -> Iterator[tuple[Scores, int, tuple[str, ...]]]:
     table = rng.normal(size=(people, people))
     table[np.diag_indices(people)] = rng.normal(3.0, 1.0, people)
     yield Scores("normal scores", table), people, ("scores",)
+    for numbers, noise in ((2, 0.05), (6, 0.35)):
+        points = rng.normal(size=(people, numbers))
+        seen = points + noise * rng.normal(size=points.shape)
+        apart = ((seen[:, None, :] - points[None]) ** 2).sum(axis=2)
+        yield Scores(f"{numbers} numbers, alike noise", -apart), people, ("nearest",)
 
 
-SOURCES: dict[str, Callable[[], Iterator[tuple[City | Scores, int, tuple[str, ...]]]]] = {
+def laws() -> Iterator[tuple[Law, int, tuple[str, ...]]]:
+    for a, b, informed in ((0.05, 1.0, 1.0), (0.1, 1.0, 0.9), (0.3, 5.0, 0.8), (0.8, 20.0, 1.0), (0.02, 2.0, 0.6)):
+        yield Law(f"Beta({a}, {b:g}), {informed:.0%}", beta_law(a, b, informed)), 1600, ("ranks",)
+    for middle, spread in ((-8.0, 3.0), (-4.0, 2.0), (-12.0, 5.0)):
+        yield Law(f"log-normal {middle:g}, {spread:g}", log_normal_law(middle, spread)), 1600, ("ranks",)
+
+
+def beta_law(a: float, b: float, informed: float) -> Callable[[np.random.Generator, int], Floats]:
+    return lambda rng, size: np.where(rng.random(size) < informed, rng.beta(a, b, size), rng.random(size))
+
+
+def log_normal_law(middle: float, spread: float) -> Callable[[np.random.Generator, int], Floats]:
+    return lambda rng, size: np.minimum(1.0, np.exp(rng.normal(middle, spread, size)))
+
+
+SOURCES: dict[str, Callable[[], Iterator[tuple[Any, int, tuple[str, ...]]]]] = {
     "cities": cities,
+    "matchers": matchers,
     "scores": scores,
     "made": made,
+    "laws": laws,
 }
+NO_FILES = ("made", "laws")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--only", choices=tuple(SOURCES))
+    parser.add_argument("--parts", type=int, nargs="+", default=PARTS, metavar="N", help="1/N of the people")
+    parser.add_argument("--alone", action="store_true", help="leave out pydataless")
     asked = parser.parse_args()
-    if not DATA.exists() and asked.only != "made":
+    if not DATA.exists() and asked.only not in NO_FILES:
         sys.exit("The data are not beside the project.")
     begun = time.process_time()
     print("Mean and root mean square error of the share projected, from so many samples of so many people\n")
@@ -179,14 +248,16 @@ def main() -> None:
     for source in (asked.only,) if asked.only else SOURCES:
         for place, people, matchers in SOURCES[source]():
             for matcher in matchers:
-                truth = place.ranks(np.arange(people), matcher).found
-                for part in PARTS:
+                truth = place.truth(people, matcher)
+                for part in asked.parts:
                     if people // part < FEWEST + 1:
                         continue
                     found = tried(place, people, matcher, part, asked.samples, truth)
-                    theirs = rival(found.curves, people)
-                    ways = " | ".join(off(one, truth) for one in (found.ours, theirs, found.none))
-                    held = f"{np.mean(found.held):.1%} | {found.refused / asked.samples:.1%}"
+                    theirs = "" if asked.alone or not found.curves else off(rival(found.curves, people), truth)
+                    ways = f"{off(found.ours, truth)} | {theirs} | {off(found.none, truth)}"
+                    held = (
+                        f"{np.mean(found.held) if found.held else math.nan:.1%} | {found.refused / asked.samples:.1%}"
+                    )
                     whom = f"{place.name} | {matcher} | {truth:.3f} | {people // part}"
                     print(f"| {whom} | {ways} | {held} |", flush=True)
     print(f"\n{asked.samples} samples each; {time.process_time() - begun:.0f} s of processors")

@@ -1,6 +1,7 @@
 """How often the 95 % intervals of score lists hold the truth, where it is known: a table.
 
     scripts/bench coverage [--runs 200]
+    scripts/bench coverage --rates --runs 500 --seed 7    rates alone, which is cheap: many runs of long lists
 
 Genuine and impostor scores are drawn from laws whose divergence and error rates are known exactly; n and m are how many
 of each. The last column is the share of runs with one-sided bits ("at least"). A second table is of people:
@@ -106,6 +107,15 @@ def held(
     return np.array([*hits, bits.at_least], dtype=np.float64)
 
 
+def rates_held(known: Known, law: ScoreLaw, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The same of the rates alone."""
+    rate = equal_error_rate(law, rng, replicates=200)
+    hits = [rate.low <= known.equal_error <= rate.high]
+    for truth, found in zip(known.rejected, frr_at_far(det_curve(law), RATES), strict=True):
+        hits.append(found.low is None or found.high is None or found.low <= truth <= found.high)
+    return np.array(hits, dtype=np.float64)
+
+
 def among_people(rng: np.random.Generator, people: int, shift: float) -> ScoreMatrix:
     """Everybody against everybody, people with effects of their own; every score is normal."""
     effects = rng.normal(size=(people, 1)) + rng.normal(size=(1, people))
@@ -116,24 +126,23 @@ def among_people(rng: np.random.Generator, people: int, shift: float) -> ScoreMa
 
 
 def line(label: str, shares: NDArray[np.float64]) -> None:
-    print(f"| {label} | " + " | ".join(f"{share:.0%}" for share in shares) + " |", flush=True)
+    print(f"| {label} | " + " | ".join(f"{100.0 * share:.3g} %" for share in shares) + " |", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--largest", type=int, default=200_000, help="leave out longer lists")
-    asked = parser.parse_args()
-    begun = time.process_time()
-    head = "bits | equal-error rate | FRR at FAR 1 % | FRR at FAR 0.1 % | bits one-sided |"
-    print(f"| scores | n | m | {head}\n|---|---|---|---|---|---|---|---|")
+def of_lists(asked: argparse.Namespace) -> None:
+    """Every law at every pair of lengths, each with a generator of its own."""
     for known in (normal(1.0), normal(2.0), normal(3.0), laplace(2.0), integers()):
         for n, m in SIZES:
             if max(n, m) > asked.largest:
                 continue
-            rng = np.random.default_rng([n, m])
+            rng = np.random.default_rng([n, m] if asked.seed is None else [asked.seed, n, m])
             laws = (ScoreLaw.from_scores(known.genuine(rng, n), known.impostor(rng, m)) for _ in range(asked.runs))
-            line(f"{known.name} | {n:,} | {m:,}", np.mean([held(known, law, rng) for law in laws], axis=0))
+            tried = rates_held if asked.rates else held
+            line(f"{known.name} | {n:,} | {m:,}", np.mean([tried(known, law, rng) for law in laws], axis=0))
+
+
+def of_people(asked: argparse.Namespace, head: str) -> None:
+    """All pairs of people, as pairs and as a matrix."""
     print(f"\n| all pairs of people with effects of their own | n | {head}\n|---|---|---|---|---|---|---|")
     for people in (200, 500):
         for label in ("as pairs", "as a matrix"):
@@ -144,6 +153,22 @@ def main() -> None:
                 law = ScoreLaw.from_scores(np.diag(matrix.scores), matrix.scores[apart])
                 shares.append(held(known, law, rng, matrix if label == "as a matrix" else None))
             line(f"{label} | {people}", np.mean(shares, axis=0))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--largest", type=int, default=200_000, help="leave out longer lists")
+    parser.add_argument("--rates", action="store_true", help="rates alone, of lists alone")
+    parser.add_argument("--seed", type=int, help="draw other scores")
+    asked = parser.parse_args()
+    begun = time.process_time()
+    head = "equal-error rate | FRR at FAR 1 % | FRR at FAR 0.1 % |"
+    whole = f"bits | {head} bits one-sided |"
+    print(f"| scores | n | m | {head if asked.rates else whole}\n|{'---|' * (6 if asked.rates else 8)}")
+    of_lists(asked)
+    if not asked.rates:
+        of_people(asked, whole)
     print(f"\n{asked.runs} runs each; {time.process_time() - begun:.0f} s of processors")
 
 

@@ -142,13 +142,11 @@ def _refuse_foreign(existing: Path, out: Path, remedy: str) -> None:
 def check_file(target: Path) -> None:
     """Refuse a file that cannot be made: its folder must be there, and nothing but a file may have its name."""
     if not _exists(target.parent) or not target.parent.is_dir():
-        raise InvalidInput(
-            f"Output {_shown(target)} cannot be written: the folder {_shown(target.parent)} does not exist."
-        )
-    if _exists(target) and target.is_dir():
-        raise InvalidInput(f"Output {_shown(target)} cannot be written: it is a folder; name a file.")
+        fault = "is none" if _exists(target.parent) else "does not exist"
+        raise InvalidInput(f"Output {_shown(target)} cannot be written: the folder {_shown(target.parent)} {fault}.")
     if _exists(target) and not target.is_file():
-        raise InvalidInput(f"Output {_shown(target)} cannot be written: it is not a plain file; name another.")
+        fault = "a folder; name a file" if target.is_dir() else "not a plain file; name another"
+        raise InvalidInput(f"Output {_shown(target)} cannot be written: it is {fault}.")
     check_folder(target.parent, "name a file in another")
 
 
@@ -196,11 +194,12 @@ def _lock_folder(out: Path) -> int | None:
         place = os.open(out, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except FileNotFoundError:
         return None
+    except PermissionError:
+        raise InvalidInput(f"Folder {_shown(out)} cannot be read, only written to; {_ELSEWHERE}.") from None
     if not _take(place):
         os.close(place)
         raise InvalidInput(
-            f"Folder {_shown(out)} is being written to by another run; wait for its end, or name another with "
-            f"{option('folder')}."
+            f"Folder {_shown(out)} is being written to by another run; wait for its end, or {_ELSEWHERE}."
         )
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(place), out.stat()):
@@ -214,10 +213,8 @@ def _take(place: int) -> bool:
     if sys.platform != "win32":
         try:
             fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
+        except OSError as problem:
+            return not isinstance(problem, BlockingIOError)
     return True
 
 
@@ -289,9 +286,10 @@ def write_together(folder: Path, contents: Mapping[str, bytes | str | None]) -> 
 
     They take their names together, and old ones of the same names go before the first does: nothing ever lies beside
     results that it is not about. One that is None is not written, and its old one goes all the same. Where the first
-    can be written and others cannot, the first is; what failed is raised at the end.
+    can be written and others cannot, the first is; what failed is raised at the end. A folder that went is made again.
     """
     first = next(iter(contents))
+    _make(folder)
     staged: dict[str, Path] = {}
     failed: list[OutputFailed] = []
     try:
@@ -314,8 +312,11 @@ def write_together(folder: Path, contents: Mapping[str, bytes | str | None]) -> 
 
 
 def _stage(target: Path, content: bytes | str, staged: dict[str, Path]) -> None:
-    check_file(target)
-    remove_leftovers(target.parent, target.name)
+    try:
+        check_file(target)
+        remove_leftovers(target.parent, target.name)
+    except InvalidInput as problem:  # the work is done: what was found is not to be lost over it
+        raise OutputFailed(*problem.args) from None
     staged[target.name] = hidden = _begin(target)
     try:
         _fill(_by_descriptor(hidden), content)
@@ -377,8 +378,7 @@ def _begin(target: Path) -> Path:
 
 
 def _by_descriptor(hidden: Path) -> Path:
-    named = Path(f"/dev/fd/{_unfinished[hidden]}")
-    return named if named.exists() else hidden
+    return named if (named := Path(f"/dev/fd/{_unfinished[hidden]}")).exists() else hidden
 
 
 def _fill(hidden: Path, content: bytes | str) -> None:

@@ -166,6 +166,13 @@ def test_replays_and_spikes():
     assert quiet == ()
 
 
+def test_hours_that_a_wrong_clock_wrote_down_are_not_of_today():
+    """Thirty years ahead and right again, or ahead as yet and set right."""
+    replayed = Hour(50 + 30 * 365 * 24, 900, duplicate=300)
+    assert judge(honest(drinks(), 100, hours=(*(Hour(h, 100) for h in range(51)), replayed), hour=50)) == ()
+    assert kinds(judge(honest(drinks(), 100, hours=(replayed,), hour=replayed.hour))) == {"duplicates"}
+
+
 def test_a_busy_first_hour_is_no_spike():
     assert judge(honest(drinks(), 100, hours=(Hour(50, 10**6),), hour=50)) == ()
 

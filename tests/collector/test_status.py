@@ -144,3 +144,11 @@ def test_facts_come_from_a_store(tmp_path):
     assert found.hours[-1].accepted == 3
     assert found.estimates.shown[0].code == 4
     assert math.isfinite(found.influence.one_report)
+
+
+def test_the_chart_of_hours_ends_with_this_hour() -> None:
+    """A clock that was years ahead for a while leaves hours that nobody has seen yet; their reports count all the same."""
+    hours = (Hour(100, 5, 1, 1), Hour(101, 7, 0, 0), Hour(300_000, 9, 2, 2))
+    found = status(honest(places(), 21, hours=hours, hour=101))
+    assert [one.accepted for one in found.hours] == [5, 7]
+    assert (found.came.duplicate, found.came.invalid) == (3, 3)

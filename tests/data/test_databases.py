@@ -17,7 +17,7 @@ import pytest
 
 import entropie
 from entropie.cli.main import run
-from entropie.data.databases import DatabaseTable
+from entropie.data.databases import DatabaseTable, _said
 from entropie.data.events import Events, read_events
 from entropie.data.rejects import Rejects
 from entropie.errors import InputTooLarge, InvalidInput, InvalidParameter, without_password
@@ -345,3 +345,14 @@ def test_a_query_writes_no_file(
 @pytest.mark.parametrize("base", ["sqlite", "duck"])
 def test_other_ways_to_select(request: pytest.FixtureRequest, base: str, query: str) -> None:
     same(read(source=request.getfixturevalue(base), query=query), expected())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IO: Failed to step query: database or disk is full",  # SQLite, as where a small tmpfs is the folder of TMPDIR
+        'could not write to file "base/pgsql_tmp/pgsql_tmp7.0": No space left on device',
+    ],
+)
+def test_a_sort_without_room_is_not_blamed_on_the_query(text: str) -> None:
+    assert str(InvalidInput(_said(OSError(text)))).startswith("there is no room for what the query sorts")

@@ -124,3 +124,33 @@ def test_progress_ends_at_one() -> None:
     run = Run(progress=lambda stage, share: told.append((stage, share)))
     encode(iter(table.to_batches()), table.schema, Rules(None), counted("it", 1), run)
     assert told[-1] == ("encode", 1.0)
+
+
+def test_ids_wait_in_a_small_share_of_the_memory_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids that repeat take next to nothing in the end, and much while they wait for their codes."""
+    monkeypatch.setattr("entropie.data.budget.LEAST_BYTES", 0)
+    allowed, batch = 1 << 24, pa.record_batch({"user": ["u" * 20] * 8_000, "item": ["i" * 20] * 8_000})
+    waited = []
+    looked_up = module._Codes.looked_up
+    monkeypatch.setattr(
+        module._Codes, "looked_up", lambda codes: waited.append(codes.waiting_bytes) or looked_up(codes)
+    )
+    rejects = Rejects("the table", allowed)
+    rejects.counted = 50 * batch.num_rows
+    encode(iter([batch] * 50), batch.schema, Rules(None), rejects, Run())
+    assert sum(waited) >= 2 * 50 * 8_000 * 20
+    assert max(waited) <= allowed / 16 + 8_000 * (20 + 8 + 1)
+
+
+def test_looking_ids_up_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entropie.data.budget.LEAST_BYTES", 0)
+    ids = [f"{number:020}" for number in range(40_000)]
+    batch = pa.record_batch({"user": ids, "item": ids})
+    for allowed, fits in ((6 * batch.nbytes, True), (2 * batch.nbytes, False)):
+        rejects = Rejects("the table", allowed)
+        rejects.counted = batch.num_rows
+        if fits:
+            assert encode(iter([batch]), batch.schema, Rules(None), rejects, Run()).rows == 40_000
+        else:
+            with pytest.raises(InvalidInput, match="takes more memory"):
+                encode(iter([batch]), batch.schema, Rules(None), rejects, Run())

@@ -65,7 +65,7 @@ def main() -> int:
         folder = Path(name)
         _make_material(folder / "material")
         limit = options.cases if options.cases or options.seconds else CASES
-        numbers = itertools.count() if limit is None else range(limit)
+        numbers = itertools.count(options.first) if limit is None else range(options.first, options.first + limit)
         todo = ((target, number) for number in numbers for target in targets)
         tallies: dict[str, Tally] = {}
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -87,6 +87,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description="Damaged and hostile inputs for every command.")
     parser.add_argument("target", nargs="*", choices=[[], *TARGETS], help="what to try [all]")
     parser.add_argument("--cases", type=int, help=f"cases of each target [{CASES}, or as many as fit]")
+    parser.add_argument("--first", type=int, default=0, help="the number to begin with, to go on after a stop [0]")
     parser.add_argument("--seconds", type=float, help="stop after so long")
     parser.add_argument("--at-once", type=int, default=WORKERS, help=f"workers [{WORKERS}]")
     parser.add_argument("--seed", type=int, default=0, help="draws other cases [0]")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput, InvalidParameter
+from entropie.measures import projection
 from entropie.measures.cells import log_gamma
 from entropie.measures.projection import FURTHEST, RankModel, Ranks, fitted, project
 
@@ -144,6 +145,55 @@ def test_intervals_hold_the_truth() -> None:
         shrunk += abs(made.value - truth) <= 0.25 * (made.high - made.low) / 2.0
     assert hits >= 30 * (0.95 - Z * math.sqrt(0.95 * 0.05 / 30))
     assert shrunk < 30 * (0.95 - Z * math.sqrt(0.95 * 0.05 / 30))  # power
+
+
+def test_the_lower_end_allows_for_a_share_that_falls_ever_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log-normal chances of being beaten, 300 people of 4,800: both ways say too much, and widths by chance are small."""
+
+    def beaten(rng: np.random.Generator, people: int) -> NDArray[np.float64]:
+        return np.asarray(np.minimum(1.0, np.exp(rng.normal(-8.0, 3.0, people))))
+
+    truth = float(np.mean((1.0 - beaten(np.random.default_rng(0), 200_000)) ** 4799))
+    rng = np.random.default_rng(5)
+    before = rng.binomial(299, beaten(rng, 300))
+
+    def low() -> float:
+        made = project(Ranks.of(before, before, 300), 4800, np.random.default_rng(1), replicates=20).reidentified
+        assert made is not None
+        assert made.value > 1.5 * truth
+        return made.low
+
+    assert low() < truth
+    monkeypatch.setattr(projection, "_steeper", lambda ranks, population: (1.0, 1.0))
+    assert low() > truth + 0.02  # power
+
+
+def test_where_everybody_is_found_the_lower_end_allows_for_near_misses() -> None:
+    """50 of 50 first: a law under which one in twenty would not have been among so many leaves few of 1,600."""
+    ranks = np.zeros(50, dtype=np.int64)
+    made = project(Ranks.of(ranks, ranks, 50), 1600, np.random.default_rng(0), replicates=20).reidentified
+    assert made is not None
+    beaten = 1.0 - 0.95 ** (1.0 / 49.0)
+    assert made.low < (1.0 - beaten) ** 1599
+    near = project(Ranks.of(ranks, ranks, 50), 50, np.random.default_rng(0), replicates=20).reidentified
+    assert near is not None
+    assert near.low > 0.85  # power: among the people at hand Wilson's lower end, 0.93, less the shared crowd
+
+
+def test_what_the_curve_missed_at_hand_widens_the_side_it_missed_on() -> None:
+    """Three people in four are found among any number, the others by chance: a law of ranks with a step.
+
+    From a part of the people the curve says less than is found, and says less than the truth among more people.
+    """
+    rng, people = np.random.default_rng(8), 60
+    ranks = np.where(np.arange(people) % 4 > 0, 0, rng.integers(0, people, people))
+    made = project(Ranks.of(ranks, ranks, people), 16 * people, rng, replicates=20)
+    assert made.fit is not None
+    assert made.reidentified is not None
+    missed = (made.fit.half_sample_found - made.fit.eighth_sample_predicted) / math.log2(people / 21)
+    assert missed > 0.01
+    assert made.reidentified.high >= made.reidentified.value + 2.0 * missed * 4.0
+    assert made.reidentified.value < 0.75 < made.reidentified.high
 
 
 def test_nothing_is_projected_where_parts_of_the_crowd_do_not_predict_the_whole() -> None:

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from entropie.measures.share_curve import exact_shares, followed
+from entropie.measures.share_curve import STEEP, exact_shares, followed
 
 
 def process(d: float, alpha: float, people: int) -> float:
@@ -43,3 +43,21 @@ def test_a_curve_of_the_process_is_followed(d: float, alpha: float) -> None:
 def test_nobody_and_everybody_stay_so(share: float) -> None:
     sizes = np.unique(np.geomspace(2, 200, 12).round())
     assert followed(sizes, np.full((1, sizes.size), share), 3000) == pytest.approx(share, abs=0.02)
+
+
+def steep(mu: float, s: float, people: int) -> float:
+    """E (1 - q)^(n-1), logit q = -(mu + s Z), by mpmath."""
+    with mpmath.workdps(20):
+        bends = [-12, -5, -mu / s - 0.5, -mu / s + 0.5, 5, 12]
+        law = mpmath.quad(lambda z: mpmath.npdf(z) * (1 + mpmath.exp(-mu - s * z)) ** (1 - people), sorted(bends))
+        return float(law)
+
+
+@pytest.mark.parametrize(("mu", "s"), [(5.0, 2.0), (6.0, 3.0), (8.0, 9.0)])
+def test_a_curve_that_falls_ever_faster_is_followed(mu: float, s: float) -> None:
+    """Another family does not."""
+    sizes = np.unique(np.geomspace(2, 200, 12).round())
+    shares = np.array([[steep(mu, s, int(size)) for size in sizes]])
+    truth = steep(mu, s, 3000)
+    assert followed(sizes, shares, 3000, STEEP) == pytest.approx(truth, abs=2e-3)
+    assert abs(followed(sizes, shares, 3000)[0] - truth) > 1e-2  # power

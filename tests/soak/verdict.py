@@ -20,10 +20,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "gate"))
 
-from adversarial import KINDS, RISKS, Crowd, harmless
+from adversarial import KINDS as HABITS
+from adversarial import RISKS, Crowd, harmless
+from together import NOT_ALWAYS, TOGETHER, TOGETHER_RISKS
 
 import entropie
 
+KINDS = {**HABITS, **{kind: made for kind, made in TOGETHER.items() if kind not in NOT_ALWAYS}}
+TRUE_RISKS = {**RISKS, **TOGETHER_RISKS}
 LIMITS = (0.05, 0.09, 0.2, 0.33)
 DECISIONS = ("PASS", "PASS (limited)", "INCONCLUSIVE", "FAIL")
 HARMLESS = "harmless"
@@ -54,7 +58,9 @@ def trials(seed: int) -> Iterator[Trial]:
         for kind in (*KINDS, HARMLESS):
             people = int(rng.choice((240, 600, 1600, 4000)))
             crowd = Crowd(people, int(rng.integers(12, 31)), int(rng.integers(20, 61)), int(rng.integers(2**31)))
-            yield Trial(kind, crowd, float(rng.choice([one for one in LIMITS if 2.0 * one < RISKS.get(kind, 1.0)])))
+            yield Trial(
+                kind, crowd, float(rng.choice([one for one in LIMITS if 2.0 * one < TRUE_RISKS.get(kind, 1.0)]))
+            )
 
 
 def table(found: Counter[tuple[str, str]]) -> str:

@@ -82,6 +82,7 @@ class Naming:
     rank_high   strangers who are not worse; where the list ends before the person, all that may stand before
     unique      share of draws in which the person is the only candidate
     among       how far the best two, or more, stand ahead of the others together, by their number
+    alone       whom parts of the evidence name, each by itself: the clearest by each are looked at, too
     """
 
     credit: NDArray[np.float64]
@@ -90,6 +91,7 @@ class Naming:
     rank_high: NDArray[np.int64] | None = None
     unique: NDArray[np.float64] | None = None
     among: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    alone: tuple[Naming, ...] = ()
 
     @classmethod
     def of_outcome(cls, outcome: AttackOutcome, targets: int) -> Naming:
@@ -114,7 +116,8 @@ class Naming:
         few: tuple[TailGroup, ...] = ()
         if self.among and self.rank_low is not None and self.rank_high is not None:
             few = few_tails(self.rank_low, self.rank_high, self.among)
-        return (*few, *tail_of(self.credit, self.clarity))
+        parts = (group for one in self.alone for group in one.tail[:-1])
+        return (*few, *parts, *tail_of(self.credit, self.clarity))
 
     def within(self, guesses: Sequence[int], people: int) -> tuple[Guess, ...]:
         """Error within so many guesses; nothing where ranks are not known."""

@@ -149,6 +149,7 @@ def run(arguments: list[str]) -> int:
     arguments = [word for word in ours if word not in asked] + arguments[len(ours) :]
     try:
         result = cli.main(arguments, prog_name="entropie", standalone_mode=False, obj="--debug" in asked)
+        _tell_of_compiling(arguments)
         return result if isinstance(result, int) else EXIT_DONE
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else EXIT_UNEXPECTED
@@ -156,6 +157,15 @@ def run(arguments: list[str]) -> int:
         if "--debug" in asked:
             output.trace(problem)
         return _failed(problem, arguments, "--show-values" in asked)
+
+
+def _tell_of_compiling(arguments: list[str]) -> None:
+    """Say why every run takes long where compiled code cannot be kept."""
+    caching = sys.modules.get("entropie.kernels.caching")
+    if caching is not None and not caching.kept() and not {"--quiet", "--json"} & set(arguments):
+        output.complain(
+            "What was compiled for this run could not be kept for the next; name a folder with NUMBA_CACHE_DIR."
+        )
 
 
 def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
@@ -184,6 +194,8 @@ def _failed(problem: BaseException, arguments: list[str], values: bool) -> int:
             return _fail(f"{problem.strerror}: {problem.filename or 'standard output'}.", EXIT_NOT_WRITTEN)
         case OSError() if problem.errno in (errno.EMFILE, errno.ENFILE):
             return _fail("No more files may be opened here (see `ulimit -n`); raise that limit.", EXIT_UNEXPECTED)
+        case FileNotFoundError() if problem.filename is None:
+            return _fail("The folder that this runs in is gone; change to one that is there.", EXIT_BAD_INPUT)
         case OSError():
             return _fail(f"{problem}.", EXIT_BAD_INPUT)
         case MemoryError():

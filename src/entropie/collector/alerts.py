@@ -188,7 +188,7 @@ def _negative(facts: Facts) -> Reading:
 
 
 def _duplicates(facts: Facts) -> Reading:
-    recent = [one for one in facts.hours if one.hour > facts.hour - 24]
+    recent = [one for one in facts.hours if 0 <= facts.hour - one.hour < 24]  # a clock may have been wrong
     twice, once = sum(one.duplicate for one in recent), sum(one.accepted for one in recent)
     share = twice / max(1, twice + once)
     return Reading(

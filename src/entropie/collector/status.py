@@ -16,7 +16,7 @@ from entropie.collector.document import Collection
 from entropie.collector.facts import Facts, pool_deviation, shifted_rates
 from entropie.collector.regression import Attacked
 from entropie.document.base import AtLeastOne, Count, Part, Sha256, Share, Unlimited
-from entropie.estimation.estimates import Estimates
+from entropie.estimation.estimates import Estimates, level_among_largest
 from entropie.theory.guarantee import Guarantee
 from entropie.theory.loss import detectable_share, significant_count
 
@@ -159,7 +159,7 @@ def status(facts: Facts, alerts: Iterable[Alert] = (), attacked: Attacked | None
         hours=tuple(
             Volume(hour_text(one.hour), one.accepted, one.duplicate, one.invalid)
             for one in facts.hours
-            if one.hour > facts.hour - SHOWN_HOURS
+            if 0 <= facts.hour - one.hour < SHOWN_HOURS
         ),
         stored=STORED,
         not_stored=NOT_STORED,
@@ -232,10 +232,10 @@ class _Rows(NamedTuple):
     detectable: float
 
     @classmethod
-    def of(cls, facts: Facts, found: Estimates) -> _Rows:
-        shares, (low, high) = found.probabilities, found.intervals(INTERVAL)
+    def of(cls, facts: Facts, found: Estimates, interval: float = INTERVAL) -> _Rows:
+        shares, (low, high) = found.probabilities, found.intervals(interval)
         # the pool moves an estimate by a fixed amount, however many reports there are
-        pool = NormalDist().inv_cdf(0.5 + INTERVAL / 2.0) * pool_deviation(facts.collection)
+        pool = NormalDist().inv_cdf(0.5 + interval / 2.0) * pool_deviation(facts.collection)
         size = found.domain_size
         rates = shifted_rates(facts.collection, SIGNIFICANCE / 2.0 / size, +1)
         level = SIGNIFICANCE if rates.nu == found.rates.nu else SIGNIFICANCE / 2.0
@@ -264,7 +264,7 @@ def _estimated(facts: Facts) -> LiveEstimates:
     if missing is not None:
         return LiveEstimates((), 0, float("inf"), missing)
     found, names = facts.estimates, facts.collection.items
-    rows = _Rows.of(facts, found)
+    rows = _Rows.of(facts, found, level_among_largest(SHOWN_ITEMS, len(found.counts), INTERVAL))
     shown = (rows.at(code, code, None if names is None else names[code]) for code in found.top(SHOWN_ITEMS).tolist())
     return LiveEstimates(tuple(shown), int(rows.sure.sum()), rows.detectable, None)
 

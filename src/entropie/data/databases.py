@@ -26,6 +26,7 @@ _RULE = "postgresql://host/database, sqlite:FILE or duckdb:FILE"
 _STATES = {"42P01": "there is no such table", "42703": "there is no such column", "3D000": "there is no such database"}
 _NO_TABLE = re.compile(r"no such table|Table with name .* does not exist", re.IGNORECASE)
 _NO_COLUMN = re.compile(r"no such column|column .* not found", re.IGNORECASE)
+_NO_ROOM = re.compile(r"disk is full|no space left on device", re.IGNORECASE)
 _READ_ONLY = re.compile(r"write a readonly|read-only transaction|attached in read-only", re.IGNORECASE)
 _SELECTS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values)\b", re.IGNORECASE | re.DOTALL)
 _ONE_SELECT = "The query must be one statement that selects rows; check the query."
@@ -264,6 +265,8 @@ def _said(problem: Exception) -> str:
     elif "ailed to connect" in text:
         found = re.search(r'database "[^"]*" does not exist', text)
         return _STATES["3D000"] if found else "the database cannot be reached; check host, port and whether it runs"
+    elif _NO_ROOM.search(text):
+        meant = "there is no room for what the query sorts; make some in the folder that TMPDIR names, or order nothing"
     elif _READ_ONLY.search(text):
         meant = "the query would change the database; give one that selects rows"
     else:

@@ -29,7 +29,7 @@ from entropie.request import Run
 
 NO_USER = np.uint32(0xFFFFFFFF)  # marks a row that was dropped
 _BATCH_ROWS = 1 << 17
-_PENDING_BYTES = 1 << 26
+_PENDING_BYTES, _PENDING_SHARE = 1 << 26, 1 / 16  # of the memory allowed: while they are looked up they are held thrice
 _COPIES = 2  # while codes are ranked, and while rows are sorted by user
 _WHOLE = r"^(0|-?[1-9]\d{0,18})$"
 
@@ -100,7 +100,8 @@ class Coding:
         self, schema: pa.Schema, columns: Sequence[str], rules: Rules, rejects: Rejects, pool: ThreadPoolExecutor
     ) -> None:
         self.rows = 0
-        self._columns = {name: _Codes(schema.field(name).type) for name in columns}
+        pending = min(_PENDING_BYTES, int(_PENDING_SHARE * rejects.budget.limit))
+        self._columns = {name: _Codes(schema.field(name).type, pending) for name in columns}
         self._rules, self._rejects, self._pool = rules, rejects, pool
 
     @property
@@ -126,6 +127,7 @@ class Coding:
                     codes.add(ids, kept)
                 else:
                     codes.add(readable(ids), kept & category_told(ids))
+            self._rejects.budget.keep("ids that wait", sum(codes.waiting_bytes for codes in self._columns.values()))
             if any(codes.full for codes in self._columns.values()):
                 yield self._coded(ticks)
                 ticks = []
@@ -134,9 +136,10 @@ class Coding:
         self.rows = settle(counts, self._rules, self._rejects)
 
     def _coded(self, ticks: list[NDArray[np.int64]]) -> CodedRows:
-        return CodedRows(
-            np.stack(list(self._pool.map(_Codes.looked_up, self._columns.values()))), np.concatenate(ticks)
-        )
+        self._rejects.budget.keep("ids that wait", _COPIES * self.nbytes)  # in a table of hashes, and as found there
+        codes = np.stack(list(self._pool.map(_Codes.looked_up, self._columns.values())))
+        self._rejects.budget.keep("ids that wait", 0)
+        return CodedRows(codes, np.concatenate(ticks))
 
     def ranked(self) -> list[tuple[NDArray[np.uint32], pa.Array]]:
         """Of each column the rank of every code among the sorted ids, and the ids."""
@@ -157,34 +160,34 @@ class _Codes:
     more than the ids that wait.
     """
 
-    def __init__(self, kind: pa.DataType) -> None:
-        self._kind = kind
+    def __init__(self, kind: pa.DataType, pending: int) -> None:
+        self._kind, self._pending = kind, pending
         wide = pa.types.is_string(kind)  # all different ids together may be more than 2 GiB of text
         self._distinct = pa.nulls(0, pa.large_string() if wide else kind)
         self._waiting: list[pa.Array] = []
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
 
     def add(self, ids: pa.Array, kept: NDArray[np.bool_]) -> None:
         """Take the ids of some rows; those that are not kept have none."""
         ids = ids.cast(self._distinct.type)
         self._waiting.append(ids if kept.all() else masked(ids, kept))
-        self._waiting_bytes += ids.nbytes
+        self.waiting_bytes += ids.nbytes
 
     @property
     def nbytes(self) -> int:
         """What ids take by now."""
-        return self._waiting_bytes + int(self._distinct.nbytes)
+        return self.waiting_bytes + int(self._distinct.nbytes)
 
     @property
     def full(self) -> bool:
         """Whether enough ids wait."""
-        return self._waiting_bytes > max(_PENDING_BYTES, int(self._distinct.nbytes))
+        return self.waiting_bytes > max(self._pending, int(self._distinct.nbytes))
 
     def looked_up(self) -> NDArray[np.int32]:
         """The code of every id that waits, -1 where there is none."""
         known = len(self._distinct)
         encoded = pa.chunked_array([self._distinct, *self._waiting], self._distinct.type).dictionary_encode()
-        self._waiting, self._waiting_bytes = [], 0
+        self._waiting, self.waiting_bytes = [], 0
         self._distinct = encoded.chunk(0).dictionary
         codes = [np.where(absent_in(part.indices), -1, values_of(part.indices)) for part in encoded.chunks]
         return np.concatenate(codes)[known:].astype(np.int32, copy=False)

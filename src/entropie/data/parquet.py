@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What a damaged file makes Arrow raise; the last where a name in it is not UTF-8."""
 BATCH_ROWS = 1 << 17
-_BATCH_BYTES = 1 << 26
+_BATCH_BYTES, _BATCH_SHARE = 1 << 26, 1 / 16  # of the memory allowed: a batch is decoded, judged and coded
 _PREFIXED_ROWS = 1 << 10
 """Where each text may repeat the one before (DELTA_BYTE_ARRAY), nothing tells how long they are: few at a time."""
 
@@ -46,15 +46,15 @@ def damaged(path: Path, error: Exception | str) -> InvalidInput:
 
 def batch_rows(path: Path, metadata: Any, groups: Sequence[int], columns: Sequence[str], budget: Budget) -> int:
     """How many rows to decode at once, so that a batch has a bounded size; refuses a page that may be too large."""
-    rows = BATCH_ROWS
+    rows, most = BATCH_ROWS, min(_BATCH_BYTES, int(_BATCH_SHARE * budget.limit))
     for group in groups:
         for chunk in _chunks(metadata.row_group(group), columns):
             budget.require(chunk.total_uncompressed_size)
             if chunk.physical_type != "BYTE_ARRAY":
                 continue
-            longest = min(chunk.total_uncompressed_size, _BATCH_BYTES)
-            if chunk.has_dictionary_page and longest * min(rows, chunk.num_values) > _BATCH_BYTES:
-                rows = min(rows, _BATCH_BYTES // max(1, _longest_text(path, group, chunk.path_in_schema)))
+            longest = min(chunk.total_uncompressed_size, most)
+            if chunk.has_dictionary_page and longest * min(rows, chunk.num_values) > most:
+                rows = min(rows, most // max(1, _longest_text(path, group, chunk.path_in_schema)))
             if "DELTA_BYTE_ARRAY" in chunk.encodings:
                 rows = min(rows, _PREFIXED_ROWS)
     return max(1, rows)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_law import slot_of
 from entropie.kernels.attack_records import TargetBlock, inner
+from entropie.kernels.caching import njit
 
 
 class Bases(NamedTuple):

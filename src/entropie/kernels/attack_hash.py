@@ -6,10 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Floats, Ints, Words
 from entropie.kernels.attack_records import inner
+from entropie.kernels.caching import njit
 from entropie.kernels.modular import hash_value, preimages
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Flags, Floats, Ints
 from entropie.kernels.attack_records import Rows
+from entropie.kernels.caching import njit
 
 _FINE = 2.0**16
 

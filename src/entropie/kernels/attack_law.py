@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Ints
 from entropie.kernels.attack_records import CountedLaw, inner
+from entropie.kernels.caching import njit
 
 EMPTY = -(2**63)
 """No key, no score: sums stay within 2^62 by the choice of q."""

@@ -7,16 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar, cast
 
-from numba import njit
-
 from entropie.kernels.arrays import Codes, Floats, Ints
+from entropie.kernels.caching import njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def inner(function: Function) -> Function:
     """Compile a function that only other kernels call: without the way in from Python it takes less time."""
-    compiled = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+    compiled = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     return cast(Function, compiled(function))
 
 

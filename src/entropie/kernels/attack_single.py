@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_law import count_all, law_of, new_tally
 from entropie.kernels.attack_records import CountedLaw, Standings, Unit, UserBlock, inner
+from entropie.kernels.caching import njit
 
 
 @inner

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from entropie.kernels.caching import njit
 from entropie.kernels.modular import first_visit, hash_value, multiply, visit_interval
 
 _U0 = np.uint64(0)

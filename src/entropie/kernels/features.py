@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Floats, Ints
+from entropie.kernels.caching import njit
 
 _LOW32 = np.uint64((1 << 32) - 1)
 _U32 = np.uint64(32)

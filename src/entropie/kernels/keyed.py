@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Floats, Ints, Words
+from entropie.kernels.caching import njit
 
 _U1 = np.uint64(1)
 _U2 = np.uint64(2)

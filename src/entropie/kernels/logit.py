@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Floats, Ints
+from entropie.kernels.caching import njit
 
 
 @njit(nogil=True, cache=True)

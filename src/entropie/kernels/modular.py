@@ -9,7 +9,8 @@ Euclid's algorithm yields; the items come out sorted, in O(k/g + log P) instead 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from entropie.kernels.caching import njit
 
 _U0 = np.uint64(0)
 _U1 = np.uint64(1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Floats, Ints, Words
+from entropie.kernels.caching import njit
 from entropie.kernels.points import first_at_least
 
 _TIE = 1e-9

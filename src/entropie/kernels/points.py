@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Flags, Ints, Words
+from entropie.kernels.caching import njit
 from entropie.kernels.keyed import mixed
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Flags, Floats, Ints
 from entropie.kernels.attack_records import inner
+from entropie.kernels.caching import njit
 from entropie.kernels.profile_records import (
     MARKS,
     NOBODY,

@@ -6,11 +6,11 @@ Habits of known people are whole steps of ln P_i/p, those of targets whole weigh
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Floats, Ints
 from entropie.kernels.attack_records import inner
+from entropie.kernels.caching import njit
 from entropie.kernels.profile_records import NOBODY
 
 Steps = NDArray[np.int8]

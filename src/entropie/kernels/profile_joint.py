@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Floats, Ints
+from entropie.kernels.caching import njit
 
 _LOWEST = -300.0  # a candidate further behind the best has the chance exp(-300)
 _STILL = 1e-6

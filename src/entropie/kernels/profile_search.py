@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Codes, Floats, Ints
 from entropie.kernels.attack_records import inner
+from entropie.kernels.caching import njit
 from entropie.kernels.profile_records import NOBODY, Company, KnownPeople, Targets, add_company, item_hour
 
 _SLACK = 1e-6  # sums are rounded, by far less than this

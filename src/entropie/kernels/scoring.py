@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from entropie.kernels.arrays import Codes, Ints
 from entropie.kernels.attack_base import (
@@ -38,6 +37,7 @@ from entropie.kernels.attack_law import (
     sum_sorted,
 )
 from entropie.kernels.attack_records import CountedLaw, Standings, TargetBlock, Unit, UserBlock, inner
+from entropie.kernels.caching import njit
 
 
 class _Reached(NamedTuple):

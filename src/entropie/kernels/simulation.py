@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from entropie.kernels.caching import njit
 from entropie.kernels.keyed import mixed
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # splitmix64: a Weyl sequence, scrambled

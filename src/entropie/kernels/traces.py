@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Codes, Ints
+from entropie.kernels.caching import njit
 
 # A user has some tens of events: up to this length a plain insertion sort beats merging.
 _INSERTION_LIMIT = 32

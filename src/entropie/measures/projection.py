@@ -20,7 +20,15 @@ test on the data themselves: fitted to the ranks among a half and among an eight
 was found among all of them. Where it does not, nothing is projected.
 
 People are resampled for the interval. Their ranks share one crowd and are not independent, and no curve is exactly
-right: the interval is widened for both (`SHARED_CROWD`, `CURVE_ERROR`), by what the benchmark found.
+right: the interval is widened for both (`SHARED_CROWD`, `CURVE_ERROR`), by what the benchmark found, and by what these
+data tell of their own curve:
+
+- what the prediction from an eighth missed, per doubling, it may miss with every further doubling, on the same side;
+- both ways end as a power of N. By another law, as likely a priori, the share falls ever faster (`STEEP`), and the
+  lower end allows for it: where people differ by few numbers that is what happens;
+- where all people at hand are re-identified no curve sees a fall, although some may have been missed by a hair. So the
+  lower end also holds what the steep curve says with z^2 more people in second place, z = 1.96, which is the fewest
+  that take all of n down to the lower end of Wilson's interval, n/(n + z^2).
 """
 
 from __future__ import annotations
@@ -37,8 +45,8 @@ from entropie.document.assessment import ProjectionFit
 from entropie.document.measured import ShareInterval
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.measures.cells import digamma, log_gamma
-from entropie.measures.intervals import percentiles, share_interval
-from entropie.measures.share_curve import exact_shares, followed
+from entropie.measures.intervals import LEVEL, normal_quantile, percentiles, share_interval
+from entropie.measures.share_curve import STEEP, exact_shares, followed
 from entropie.theory import checks
 
 PRIOR = np.array([[-1.6, 0.7, 2.5], [1.0, 1.5, 1.0]])
@@ -171,11 +179,15 @@ def _both(ranks: Ranks, weights: Floats, settings: Floats, population: int) -> F
 
 def _among(ranks: Ranks, part: int, rng: np.random.Generator) -> Ranks:
     """The same people's ranks among one part of the others, drawn at random again and again."""
-    fewer = min(max(ranks.strangers // part, FEWEST), ranks.strangers)
+    fewer = _fewer(ranks, part)
     before = np.round(ranks.before).astype(np.int64)
     drawn = rng.hypergeometric(before, ranks.strangers - before, fewer, size=(_DRAWS, before.size))
     weights = np.broadcast_to(ranks.weights / _DRAWS, drawn.shape)
     return Ranks(*_binned(np.bincount(drawn.ravel(), weights.ravel(), fewer + 1).astype(np.float64)), fewer)
+
+
+def _fewer(ranks: Ranks, part: int) -> int:
+    return min(max(ranks.strangers // part, FEWEST), ranks.strangers)
 
 
 def _interval(
@@ -192,12 +204,28 @@ def _interval(
     fall = value / ranks.found if ranks.found > 0.0 else 1.0
     low, high = min(low, measured.low * fall), max(high, measured.high * fall)
     apart = abs(float(both[0, 0] - both[1, 0])) / 2.0
-    own = 2.0 * math.hypot(apart, CURVE_ERROR * math.log2(population / people) * value)
-    below, above = (math.hypot(SHARED_CROWD * side, own) for side in (value - low, high - value))
-    return ShareInterval(value, max(0.0, value - below), min(1.0, value + above))
+    doublings, seen = math.log2(population / people), math.log2(people / (_fewer(ranks, 8) + 1.0))
+    missed = (fit.eighth_sample_predicted - fit.half_sample_found) / max(seen, 1.0) * doublings
+    steep, least = _steeper(ranks, population)
+    own = CURVE_ERROR * doublings * value
+    off_below = math.hypot(2.0 * math.hypot(apart, max(own, missed)), max(0.0, value - steep))
+    off_above = 2.0 * math.hypot(apart, max(own, -missed))
+    below, above = (
+        math.hypot(SHARED_CROWD * (value - low), off_below),
+        math.hypot(SHARED_CROWD * (high - value), off_above),
+    )
+    return ShareInterval(value, max(0.0, min(value - below, least)), min(1.0, value + above))
 
 
-def _climb(ranks: Ranks, weights: Floats, begin: Floats, steps: int = 80) -> Floats:
+def _steeper(ranks: Ranks, population: int) -> tuple[float, float]:
+    """What the steep curve says, and what it would say if some more people stood in second place."""
+    weights = np.repeat(ranks.weights[None, :], 2, axis=0)
+    weights[1, 1] += normal_quantile(0.5 + LEVEL / 2.0) ** 2
+    steep, least = followed(*exact_shares(ranks.before, weights, ranks.strangers), population, STEEP)
+    return float(steep), float(least)
+
+
+def _climb(ranks: Ranks, weights: Floats, begin: Floats, steps: int = 30) -> Floats:
     """Settings (ln a, ln b, logit w) of greatest posterior for every row of weights.
 
     Newton's steps with the outer product of the gradients for the curvature (Berndt, Hall, Hall & Hausman), halved

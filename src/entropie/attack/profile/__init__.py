@@ -8,6 +8,8 @@ evidence    what speaks for each of them
 fusion      how much each kind of evidence counts, learned on the training
 joint       what the crowd of targets adds, up to one-to-one matching
 attack      the way from end to end
+conjunctions  what goes together in nobody else's life, apart from all that is weighed
+parts       what conjunctions are made of
 rows        what it achieves, once it is known whose the targets are
 """
 

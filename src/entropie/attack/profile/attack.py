@@ -177,8 +177,10 @@ def distinctive(known: NDArray[np.float32], everybody: Everybody) -> NDArray[np.
     """The people whose habits differ most from everybody's, by the sum of P_i ln P_i/p: a few of each kind."""
     found, begin = [], 0
     for shares in everybody.habits:
-        table = known[:, begin : begin + shares.size]
-        differ = (shares * np.exp(table) * table).sum(axis=1)
+        differ = np.zeros(len(known))
+        for first in range(0, len(known), AT_ONCE):  # several copies of what is looked at are held
+            table = known[first : first + AT_ONCE, begin : begin + shares.size]
+            differ[first : first + AT_ONCE] = (shares * np.exp(table) * table).sum(axis=1)
         found.append(np.argsort(-np.rint(differ * 2.0**20), kind="stable")[: DISTINCTIVE if shares.size else 0])
         begin += shares.size
     return np.concatenate(found)

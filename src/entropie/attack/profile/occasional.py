@@ -198,7 +198,7 @@ def bins_of_habit(traces: Traces, habit: Habit, keys: NDArray[np.uint64] | None 
     if habit == "period":
         return _beats(traces, times)
     if habit == "month":
-        long = np.repeat(_spans(traces, days) >= MONTHS, np.diff(traces.offsets))
+        long = np.repeat(spans_of(traces, days) >= MONTHS, np.diff(traces.offsets))
         return np.where(long, _days_of_months(days), -1)
     return np.asarray(times % 60 if habit == "second" else times // 60 % 60, np.int64)
 
@@ -321,7 +321,7 @@ def _beats(traces: Traces, times: Ints) -> Ints:
     interval, share = np.zeros(traces.users, np.int64), np.zeros(traces.users)
     interval[pairs[0][usual]] = pairs[1][usual]
     share[pairs[0][usual]] = often[usual] / np.bincount(person[there], minlength=traces.users)[pairs[0][usual]]
-    regular = (share >= REGULAR) & (_spans(traces, times) >= LEAST_BEATS * interval)
+    regular = (share >= REGULAR) & (spans_of(traces, times) >= LEAST_BEATS * interval)
     mine = regular[person]
     each = np.where(mine, interval[person], 1)
     step = np.select([each >= 2 * DAY_SECONDS, each >= 7200], [DAY_SECONDS, 3600], 60)
@@ -335,7 +335,7 @@ def _days_of_months(days: Ints) -> Ints:
     return np.asarray((dates - dates.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64), np.int64)
 
 
-def _spans(traces: Traces, times: Ints) -> Ints:
+def spans_of(traces: Traces, times: Ints) -> Ints:
     """From the first to the last of each trace."""
     spans = np.zeros(traces.users, np.int64)
     starts = firsts(traces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,17 @@ from entropie.attack.chance import exchanged_targets
 from entropie.attack.index import TIE
 from entropie.attack.profile.attack import profile_attack
 from entropie.attack.profile.candidates import Candidates
+from entropie.attack.profile.conjunctions import Loudest, conjunctions
+from entropie.attack.scoring import core_count
 from entropie.kernels.profile_records import NOBODY
 from entropie.measures.lookalikes import look_alikes
 from entropie.request import MANY_TARGETS, Request
 
 MATCHER = "fused"
 """What the rows call the way that traces are compared: all evidence, weighed by what the training teaches."""
+
+TOGETHER = "conjunctions"
+"""The same of the row in which what goes together speaks for itself."""
 
 ALIKE = (2, 4, 8)
 """So many candidates who are alike may stand ahead of the others together: each of them is then named now and then."""
@@ -56,6 +62,30 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
             name, f"{release.knows}{_KNOWS[name]}{few}", users, naming, control, matcher=MATCHER, seconds=seconds,
             look_alikes=alike, time_resolution=found.lesson.level if timed else None,
         )  # fmt: skip
+    if not release.contained:
+        yield _together_row(release, request, rows, shuffled[rows])
+
+
+def _together_row(
+    release: Release, request: Request, rows: NDArray[np.int64], shuffled: NDArray[np.int64]
+) -> AttackerRow:
+    """The row of the attacker who looks for what goes together in nobody else's life."""
+    split, users, begun = release.split, release.split.train.users, clock.perf_counter()
+    found = conjunctions(
+        split.train, split.target, release.item_categories, rows, threads=core_count(request.run.threads)
+    )
+    control = loudest_naming(found, shuffled, users) if request.attackers.control else None
+    naming = loudest_naming(found, rows, users)
+    seconds = clock.perf_counter() - begun
+    return AttackerRow.of("profile", release.knows, users, naming, control, matcher=TOGETHER, seconds=seconds)
+
+
+def loudest_naming(found: Loudest, owners: NDArray[np.int64], users: int) -> Naming:
+    """What naming the person of whom the loudest conjunction speaks achieves, if target t is of person owners[t]."""
+    fewest = ALIKE if found.alone else ALIKE[:1]
+    among = {alike: found.clarity(alike) for alike in fewest if alike < min(users, found.named.people.shape[1])}
+    alone = tuple(loudest_naming(one, owners, users) for one in found.alone)
+    return replace(naming_of(found.named, owners, users), clarity=found.clarity(), among=among, alone=alone)
 
 
 def naming_of(found: Candidates, owners: NDArray[np.int64], users: int) -> Naming:
