@@ -237,6 +237,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--only", choices=tuple(SOURCES))
     parser.add_argument("--parts", type=int, nargs="+", default=PARTS, metavar="N", help="1/N of the people")
+    parser.add_argument("--place", default="", metavar="TEXT", help="rows whose name begins so")
     parser.add_argument("--alone", action="store_true", help="leave out pydataless")
     asked = parser.parse_args()
     if not DATA.exists() and asked.only not in NO_FILES:
@@ -247,6 +248,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for source in (asked.only,) if asked.only else SOURCES:
         for place, people, matchers in SOURCES[source]():
+            if not place.name.startswith(asked.place):
+                continue
             for matcher in matchers:
                 truth = place.truth(people, matcher)
                 for part in asked.parts:
