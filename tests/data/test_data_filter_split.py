@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entropie.data.filter import keep_active_users, keep_used_items, sample_users
+from entropie.data.filter import keep_active_users, keep_used_items, sample_users, user_hashes
 from entropie.data.split import first_events, split_traces
 from entropie.data.traces import Traces
 from entropie.errors import InvalidInput, InvalidParameter
@@ -165,3 +165,9 @@ def test_rules_and_knowledge(options: dict[str, object], train: list[list[int]],
 def test_rules_that_do_not_exist(options: dict[str, str]) -> None:
     with pytest.raises(InvalidParameter):
         split_traces(make(FIVE), SplitRule(**options))  # type: ignore[arg-type]
+
+
+def test_hashes_of_many_ids_are_those_of_each() -> None:
+    ids = [f"person {number}" for number in range(40_000)]
+    assert user_hashes(pa.array(ids)).tolist() == user_hashes(ids).tolist()
+    assert user_hashes(pa.chunked_array([ids[:9], ids[9:]])).tolist() == user_hashes(ids).tolist()

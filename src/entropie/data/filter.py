@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from entropie.errors import InvalidInput, InvalidParameter, option
 from entropie.request import Attackers
 
 _FEW_ROWS = 1.1  # per person: with fewer a table is not of events
+_IDS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +133,20 @@ def _select(traces: Traces, users: NDArray[np.int64]) -> Selection:
 
 def user_hashes(user_ids: Iterable[object], salt: str = "") -> NDArray[np.uint64]:
     """First 64 bits of a hash of each id's text; one Python step per user, never per event."""
-    ids = user_ids.to_pylist() if hasattr(user_ids, "to_pylist") else user_ids
     base = hashlib.blake2b(salt.encode(), digest_size=8, person=b"entropie")
 
-    def digest(value: object) -> bytes:
+    digests = bytearray()
+    for value in _values(user_ids):
         each = base.copy()
         each.update(b"\0" + str(value).encode())
-        return each.digest()
+        digests += each.digest()
+    return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
-    return np.frombuffer(b"".join(map(digest, ids)), dtype=">u8").astype(np.uint64)
+
+def _values(user_ids: Any) -> Iterator[object]:
+    """Ids as Python has them, a few of Arrow's at a time: they take far more memory so."""
+    if not hasattr(user_ids, "to_pylist"):
+        yield from user_ids
+        return
+    for first in range(0, len(user_ids), _IDS):
+        yield from user_ids.slice(first, _IDS).to_pylist()
