@@ -70,7 +70,7 @@ NARROWED = [
     (of_points(targets=400), {}, "400 of 1,000 people were attacked, drawn at random."),
     (
         assessment(**CALM, facts={"unused": ["device", "ip\x1b[2J"]}), {},
-        "No attacker looked at the 2 columns device and ip\\x1b[2J: leave out what is not released.",
+        "No attacker looked at 2 columns (device and ip\\x1b[2J): leave out what is not released.",
     ),
     (
         {**assessment(**CALM, facts={"min_events": 10}), "users": 980}, {},

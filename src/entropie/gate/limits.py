@@ -105,7 +105,7 @@ def _of_the_data(document: Document) -> Iterator[str]:
         names = listed([printable(name) for name in unused[:_NAMED]])
         more = "" if len(unused) <= _NAMED else f" and {len(unused) - _NAMED} more"
         columns = plural(len(unused), "column")
-        yield f"No attacker looked at the {columns} {names}{more}: leave out what is not released."
+        yield f"No attacker looked at {columns} ({names}{more}): leave out what is not released."
     usual = [row for row in judged_rows(document) if row.attacker in SCOPE]
     for row in sorted(usual, key=lambda row: row.targets / row.people)[:1]:
         if row.targets < row.people:
