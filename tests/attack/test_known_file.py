@@ -83,7 +83,14 @@ def test_every_way_finds_people_and_the_control_nobody() -> None:
     file, request = opened(*world(), matchers=["visit", "bayes"])
     rows = rows_of(file, request)
     whole = [row for row in rows if row.points is None]
-    assert [row.matcher for row in whole] == ["fused", "fused, crowd", "fused, one-to-one", "visit", "bayes"]
+    assert [row.matcher for row in whole] == [
+        "fused",
+        "fused, crowd",
+        "fused, one-to-one",
+        "conjunctions",
+        "visit",
+        "bayes",
+    ]
     assert {row.attacker for row in rows} == {"known-file"}
     for row in whole:
         assert row.control is not None

@@ -24,6 +24,7 @@ from adversarial import (
 )
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from together import TOGETHER
 
 import entropie
 from entropie.attack.profile import attack, candidates
@@ -68,6 +69,29 @@ def test_never_a_pass_where_habits_are_sought_by_themselves(kind, pairs, monkeyp
 def test_never_a_pass_where_long_traces_show_a_habit(kind):
     found = assessed(RARE[kind](Crowd(600, seed=607)), matchers=["visit"], accept_limited=True)
     assert found.exit_code != 0, found.verdict["headline"]
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("place at an hour", 0.2), ("three back", 0.33), ("first monday", 0.09)])
+def test_never_a_pass_where_conjunctions_tell_a_few(kind, limit):
+    """No habit by itself tells the 24: what they do where, or after what, does."""
+    found = assessed(TOGETHER[kind](Crowd(240, 20, 24, 3)), limit)
+    assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
+
+
+def test_a_column_that_nobody_looked_at_is_no_pass():
+    """Every person has a device of their own; also where the time stands in a column that is not taken for one."""
+    events = harmless(Crowd(400))
+    found = assessed(events.append_column("device", events["user"]), 0.2)
+    assert (found.verdict["decision"], found.exit_code) == ("PASS (limited)", 3)
+    assert found.verdict["limits"] == ["No attacker looked at 1 column (device): leave out what is not released."]
+
+
+def test_people_left_to_known_events_are_no_pass():
+    """24 people with 24 events each are told apart by earlier behaviour, and by nothing where 25 events are asked for."""
+    events = TOGETHER["place at an hour"](Crowd(240, 24, 24, 3))
+    found = assessed(events, 0.2, min_events=25)
+    assert found.verdict["decision"] != "PASS"
+    assert found.exit_code != 0
 
 
 @settings(max_examples=16, phases=AS_DRAWN)

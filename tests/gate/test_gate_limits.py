@@ -40,7 +40,7 @@ def of_many(people, **facts):
     """A calm assessment of so many people."""
     document = assessment(**CALM, facts=facts)
     rows = [{**one, "people": people, "targets": people} for one in document["attackers"]]
-    return {**document, "attackers": rows}
+    return {**document, "users": people, "attackers": rows}
 
 
 NARROWED = [
@@ -68,6 +68,18 @@ NARROWED = [
         "Only the first 3 events of what is released of each person were attacked.",
     ),
     (of_points(targets=400), {}, "400 of 1,000 people were attacked, drawn at random."),
+    (
+        assessment(**CALM, facts={"unused": ["device", "ip\x1b[2J"]}), {},
+        "No attacker looked at 2 columns (device and ip\\x1b[2J): leave out what is not released.",
+    ),
+    (
+        {**assessment(**CALM, facts={"min_events": 10}), "users": 980}, {},
+        "20 people with fewer than 10 events were attacked by known events alone (--min-events 2).",
+    ),
+    (
+        {**assessment(**CALM, split={"dropped_users": 30, "cut": "2026-03-01"}), "users": 970}, {},
+        "30 people with no events before or after 2026-03-01 were attacked by known events alone (--rule halves).",
+    ),
     (assessment(**CALM, facts={"obfuscated": True}), {}, "The risk is understated: these data are reports of a mechanism"),
     (
         assessment(average=0.1, worst=0.1), {"attempt_probability": 0.1},
@@ -167,7 +179,7 @@ def test_who_is_attacked_by_points_is_assessed():
     document = assessment(**CALM, facts={"users": 5000})
     document["attackers"][3] = row("points", {5000: 0.0})
     found = judge(document)
-    assert found.decision == "PASS"
+    assert found.decision == "PASS (limited)"  # 4,000 people whom known events alone attacked may hide a group
     assert found.rests_on[-1] == (
         "All 5,000 people in the data were assessed; 4,000 of them have too few events for more than the attacker of "
         "known events."

@@ -83,6 +83,8 @@ class IngestReport(Found):
         """Give the report as plain values for JSON."""
         told = {name: getattr(self, name) for name in _TOLD}
         told["columns"] = {c.role: {"column": c.column, "how": c.how} for c in self.columns}
+        if self.unused and not self.obfuscated:
+            told["unused"] = list(self.unused)
         if self.order_told:
             told["order_told"] = True
         if self.time_zone is not None:

@@ -88,6 +88,7 @@ class Input(Struct, frozen=True, omit_defaults=True):
     dropped: Annotated[dict[str, Count], Meta(description="Rows excluded, by reason.")] = {}
     duplicates: Count | None = None
     columns: dict[str, Column] = {}
+    unused: Annotated[list[str], Meta(description="Columns that no attacker looked at.")] = []
     time_format: str | None = None
     order_only: bool = False
     order_told: Annotated[bool, Meta(description="Day or month first was told from the column.")] = False

@@ -10,6 +10,7 @@ from entropie.attack.matchers import MATCHERS
 from entropie.attack.profile.candidates import HABIT_PAIRS
 from entropie.document import Document
 from entropie.document.verdict import Declared
+from entropie.errors import printable
 from entropie.gate.groups import LEAST_PEOPLE, judged_rows, takes_for_reports
 from entropie.gate.people import known_events
 from entropie.words import count, listed, plural
@@ -26,6 +27,9 @@ POINTS = 4
 """Random events known to the attacker of points: the convention of the literature on unicity (Y.-A. de Montjoye et al.,
 Unique in the Crowd, Scientific Reports 3, 2013: four points single out 95 % of people)."""
 
+_FEWEST_EVENTS = 2  # the fewest that can be cut into known and attacked ones
+_NAMED = 5
+
 
 def limits_of(document: Document, declared: Declared) -> list[str]:
     """Every narrowing of attackers and data, first that a parameter document is believed."""
@@ -33,6 +37,7 @@ def limits_of(document: Document, declared: Declared) -> list[str]:
         *_of_the_parameters(document, declared),
         *_of_the_attackers(document),
         *_of_what_they_know(document),
+        *_of_the_people(document),
         *_of_the_data(document),
     ]
 
@@ -78,7 +83,29 @@ def _of_what_they_know(document: Document) -> Iterator[str]:
         )
 
 
+def _of_the_people(document: Document) -> Iterator[str]:
+    """So many may be a group that known events do not tell apart and earlier behaviour would."""
+    late = document.split.dropped_users
+    few = document.assessed - document.users - late
+    if few >= LEAST_PEOPLE and (document.input.min_events or 0) > _FEWEST_EVENTS:
+        yield (
+            f"{plural(few, 'person', 'people')} with fewer than {document.input.min_events} events were attacked by "
+            f"known events alone (--min-events {_FEWEST_EVENTS})."
+        )
+    if late >= LEAST_PEOPLE:
+        yield (
+            f"{plural(late, 'person', 'people')} with no events before or after {document.split.cut} were attacked by "
+            "known events alone (--rule halves)."
+        )
+
+
 def _of_the_data(document: Document) -> Iterator[str]:
+    unused = document.input.unused
+    if unused:
+        names = listed([printable(name) for name in unused[:_NAMED]])
+        more = "" if len(unused) <= _NAMED else f" and {len(unused) - _NAMED} more"
+        columns = plural(len(unused), "column")
+        yield f"No attacker looked at {columns} ({names}{more}): leave out what is not released."
     usual = [row for row in judged_rows(document) if row.attacker in SCOPE]
     for row in sorted(usual, key=lambda row: row.targets / row.people)[:1]:
         if row.targets < row.people:

@@ -221,6 +221,7 @@ def told_people(
                     reached[found] = person
                     found += 1
                 sums[person] += _gain(own, posted.places[post], count, rest, chance, unknown)
+        reached[:found].sort()
         for place in range(found):
             person = reached[place]
             met[person] = False
@@ -228,7 +229,7 @@ def told_people(
                 total = sums[person] + _missed(own, person, targets, row, chance)
                 _place(best[row], scores[row], person, total)
         if found > kept:
-            others[row] = _log_of_others(sums, np.sort(reached[:found]), best[row])
+            others[row] = _log_of_others(sums, reached[:found], best[row])
     return best, scores, others
 
 

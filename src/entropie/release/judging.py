@@ -150,7 +150,13 @@ def prepared_of(draft: Draft, request: Request, facts: dict[str, Any], drawn: ND
         keep_events(active.traces, draft.kept[places]),
         split,
         names.take(pa.array(active.items)),
-        {**facts, "users": released.users, "events": released.events, "dropped": {}},  # rows not read are not written
+        {
+            **facts,
+            "users": released.users,
+            "events": released.events,
+            "dropped": {},
+            "unused": [],
+        },  # what is not read is not written
         rule,
         released,
         None if drawn is None else np.flatnonzero(np.isin(owners, drawn)),

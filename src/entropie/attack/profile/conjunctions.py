@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from entropie.attack.chance import content_hashes
 from entropie.attack.profile.candidates import Candidates
 from entropie.attack.profile.parts import Codes, Ints, Parts, parts_of
 from entropie.data.traces import Traces, ragged
@@ -146,7 +147,7 @@ class Loudest:
         scores = np.where(self.named.people == NOBODY, -np.inf, self.named.scores)
         others = np.logaddexp(np.logaddexp.reduce(scores[:, alike:], axis=1), self.beside)
         best = np.where(np.isfinite(scores[:, :alike]), scores[:, :alike], 0.0).mean(axis=1)
-        return np.asarray(best - others, np.float64)
+        return np.asarray(np.rint((best - others) * _UNITS) / _UNITS, np.float64)  # the same in any order of people
 
 
 def conjunctions(
@@ -160,6 +161,9 @@ def conjunctions(
 
     Scores are log-likelihood ratios against somebody of whom nothing is known, whose score is 0.
     """
+    popular = np.bincount(train.items, minlength=train.domain_size)
+    order = np.argsort(content_hashes(train, train, popular, popular), kind="stable")  # no name decides between equals
+    train = train.take(order)
     known = parts_of(train, item_categories)
     asked = parts_of(target if rows is None else target.take(rows), item_categories)
     offsets = target.offsets if rows is None else target.take(rows).offsets
@@ -170,6 +174,7 @@ def conjunctions(
 
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(told, there))
+    found = [kind._replace(people=np.where(kind.people == NOBODY, NOBODY, order[kind.people])) for kind in found]
     return replace(loudest(found, train.users), alone=clearest(found, train.users))
 
 
@@ -210,6 +215,7 @@ def _told(known: Cells, asked: Cells) -> Told:
     shares = shares_of(known)
     users, targets = known.offsets.size - 1, asked.offsets.size - 1
     odds, whole, whose = own_odds(known, shares)
+    whole = np.exp(np.rint(np.log(whole) * _UNITS) / _UNITS)  # the same in any order of cells
     chances, chance = chances_of(whole, whose, users)
     own, worth = own_cells(known, shares, odds, chances, MOST_OWN)
     posted = posted_by(own, worth, int(np.clip(LOOKS // max(targets, 1), LEAST_POSTED, POSTED)))
