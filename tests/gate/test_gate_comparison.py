@@ -154,6 +154,7 @@ def test_exact_document():
         "pse_bits_difference": {"value": 0.0, "low": -bits, "high": bits},
         "pie_bits_difference": 0.5,
         "outcome": "risen",
+        "newly_failed": False,
         "sentence": (
             "75 % of people are re-identified, before 25 %: +50.0 points (at least 95 % CI +32.3 to +67.7 points). The "
             "risk has risen: the whole interval is above the accepted 5 % of people."
@@ -315,7 +316,10 @@ def test_a_verdict_that_turned_is_told_first():
     assert turned[0] != turned[1] == "FAIL"
     found = compare(kind, strict)
     assert found.warnings[0] == f"The verdict was {turned[0]} and is FAIL now."
+    assert (found.newly_failed, found.exit_code()) == (True, 1)
     assert compare(kind, kind).warnings == []
+    for old, new in ((kind, kind), (strict, strict), (strict, kind), (headed(), strict)):
+        assert (compare(old, new).newly_failed, compare(old, new).exit_code()) == (False, 0)
 
 
 def test_other_matchers_and_bits_beyond_the_data():

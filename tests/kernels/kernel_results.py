@@ -28,6 +28,7 @@ from entropie.attack.matchers import MATCHERS
 from entropie.attack.mechanism import HashedTargets, attack_hashed
 from entropie.attack.points import POINTS, RESOLUTIONS, PointAttack
 from entropie.attack.profile import profile_attack
+from entropie.attack.profile.conjunctions import conjunctions
 from entropie.attack.scoring import attack, prepare, score_block
 from entropie.attack.single import attack_single, pie_bits
 from entropie.data.simulation import simulate_traces
@@ -150,6 +151,8 @@ def profiles() -> Iterator[Named]:
         case = random_case(9, users=9, timed=timed)
         found = profile_attack(case.train, case.target, case.categories, threads=1)
         yield f"profiles {timed}", (found.plain, found.crowd, found.joint)
+        loudest = conjunctions(case.train, case.target, case.categories)
+        yield f"conjunctions {timed}", (loudest.named.people, loudest.named.scores, loudest.beside)
 
 
 def points() -> Iterator[Named]:

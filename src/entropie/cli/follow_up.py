@@ -38,8 +38,9 @@ def compare(
 ) -> int:
     """Did the risk rise from OLD to NEW, both files assessment.json or attributes.json, or their folders?
 
-    Exit code 1 means that it did: the whole 95 % interval of the difference is above the tolerance. Different attacks
-    (another rule, other knowledge) cannot be compared: then the exit code is 0, or 3 with --strict.
+    Exit code 1 means that it did: the whole 95 % interval of the difference is above the tolerance; or that the verdict
+    of NEW is FAIL, and that of OLD was not. Different attacks (another rule, other knowledge) cannot be compared: then
+    the exit code is 0, or 3 with --strict.
 
     \b
     entropie compare last-month this-month

@@ -81,6 +81,7 @@ class Comparison(Part, frozen=True):
     tolerance             largest rise of the risk that is accepted, a share of people
     risk_level            what the interval of the risk's difference is: '95 %', or 'at least 95 %'
     pse_bits_difference   null where either side's bits are more than its data can show
+    newly_failed          whether the new verdict is FAIL and the old one was not
     """
 
     schema: Literal["entropie.comparison/1"]
@@ -94,6 +95,7 @@ class Comparison(Part, frozen=True):
     pse_bits_difference: Difference | None
     pie_bits_difference: float
     outcome: Outcome
+    newly_failed: bool
     sentence: str
     assumption: str
     warnings: list[str]
@@ -103,8 +105,8 @@ class Comparison(Part, frozen=True):
         return "\n".join([f"Comparison of {sides}: {self.outcome}", f"  {self.sentence}"])
 
     def exit_code(self, strict: bool = False) -> int:
-        """1 the risk has risen; 3 undecided or not comparable, where that is asked for; else 0."""
-        if self.outcome == "risen":
+        """1 the risk has risen or a limit fails now; 3 undecided or not comparable, where that is asked for; else 0."""
+        if self.outcome == "risen" or self.newly_failed:
             return 1
         return 3 if strict and self.outcome in ("undecided", "not comparable") else 0
 
@@ -121,6 +123,14 @@ def turned(old: Verdict | None, new: Verdict | None) -> str | None:
     if old is None or new is None or old.decision == new.decision:
         return None
     return f"the verdict was {old.decision} and is {new.decision} now"
+
+
+def fails_now(old: Verdict | None, new: Verdict | None) -> bool:
+    """Whether a verdict that was no FAIL, or a waived one, is one now: whatever became of the average."""
+    failed, fails = (
+        verdict is not None and verdict.decision == "FAIL" and not verdict.waived for verdict in (old, new)
+    )
+    return old is not None and fails and not failed
 
 
 def grown(old: int, new: int) -> tuple[str, str]:
@@ -154,6 +164,7 @@ def compare(old: dict[str, Any], new: dict[str, Any], given: float | str = 0.0) 
         pse_bits_difference=_bits_difference(before, after, pair.same),
         pie_bits_difference=after.pie_bits - before.pie_bits,
         outcome=outcome,
+        newly_failed=fails_now(pair.old.verdict, pair.new.verdict),
         sentence=pair.sentence(risk, outcome, tolerance, [*hindrances, *caveats]),
         assumption=pair.assumption,
         warnings=[warning.sentence for warning in (*hindrances, *caveats)],

@@ -10,7 +10,7 @@ from typing import Literal
 
 from entropie.document.base import Count, Part, Share
 from entropie.document.measured import ShareInterval
-from entropie.gate.comparison import Difference, Outcome, difference, grown, tolerated, turned
+from entropie.gate.comparison import Difference, Outcome, difference, fails_now, grown, tolerated, turned
 from entropie.mitigate.attribute_risk import AttributeRisk
 from entropie.words import count, listed, percent, points, stated
 
@@ -51,6 +51,7 @@ class TableComparison(Part, frozen=True):
 
     tolerance_error   largest rise of either share that is accepted
     outcome           risen: either is above the tolerance; fallen: neither rose and one fell
+    newly_failed      whether the new verdict is FAIL and the old one was not
     """
 
     schema: Literal["entropie.table-comparison/1"]
@@ -62,6 +63,7 @@ class TableComparison(Part, frozen=True):
     highest_difference: float
     bits_difference: float
     outcome: Outcome
+    newly_failed: bool
     sentence: str
     assumption: str
     warnings: list[str]
@@ -71,8 +73,8 @@ class TableComparison(Part, frozen=True):
         return "\n".join([f"Comparison of {sides}: {self.outcome}", f"  {self.sentence}"])
 
     def exit_code(self, strict: bool = False) -> int:
-        """1 the risk has risen, else 0; nothing here is left open, and `strict` changes nothing."""
-        return 1 if self.outcome == "risen" else 0
+        """1 the risk has risen or a limit fails now, else 0; nothing is left open, and `strict` changes nothing."""
+        return 1 if self.outcome == "risen" or self.newly_failed else 0
 
 
 def compare(old: AttributeRisk, new: AttributeRisk, given: float | str = 0.0) -> TableComparison:
@@ -95,6 +97,7 @@ def compare(old: AttributeRisk, new: AttributeRisk, given: float | str = 0.0) ->
         highest_difference=highest,
         bits_difference=after.bits - before.bits,
         outcome=outcome,
+        newly_failed=fails_now(old.verdict, new.verdict),
         sentence=_sentence(before, after, outcome, tolerance),
         assumption="Everybody in both tables was counted: the differences are exact for these people.",
         warnings=told,
