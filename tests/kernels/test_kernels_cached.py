@@ -39,6 +39,11 @@ def test_searches_are_on_the_left(name: str) -> None:
     assert "side=" not in SOURCES[name]
 
 
+@pytest.mark.parametrize("name", SOURCES)
+def test_compiled_code_is_kept_by_one_rule(name: str) -> None:
+    assert re.findall(r"\bimport numba|from numba\b", SOURCES[name]) == []
+
+
 def test_there_is_something_to_look_at() -> None:
     assert sum(source.count("argsort(") for source in SOURCES.values()) >= 5
     assert sum(source.count("searchsorted(") for source in SOURCES.values()) >= 5

@@ -314,4 +314,4 @@ def _beside(store: Path, ending: str) -> Path:
 def _wrong_document(held: Held) -> list[str]:
     if hashlib.sha256(held.document).hexdigest() == held.id:
         return []
-    return [f"The document of collection {held.id} is another one; put the newest backup back."]
+    return [f"The document of collection {held.shown} is another one; put the newest backup back."]

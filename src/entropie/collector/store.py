@@ -13,6 +13,7 @@ Where the collection is closed its nonces and their key are gone, and the number
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import time
 from abc import ABC, abstractmethod
@@ -73,6 +74,11 @@ class Held:
     def closed(self) -> bool:
         """Whether it was closed."""
         return self.key is None
+
+    @property
+    def shown(self) -> str:
+        """The id as a sentence names it: a damaged store may hold anything in its place."""
+        return self.id if re.fullmatch("[0-9a-f]{64}", self.id) else "without an id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +315,10 @@ def this_hour() -> int:
 def unbalanced(held: Held, cells: Cells, totals: Added, seen: int) -> list[str]:
     """The sentence on a collection whose numbers differ that must not, or whose cells are none."""
     if len(cells.cells) and (int(cells.cells[0]) < 0 or int(cells.cells[-1]) >= document.read(held.document).cells):
-        return [f"Collection {held.id}: reports are counted in cells that it does not have."]
+        return [f"Collection {held.shown}: reports are counted in cells that it does not have."]
     counted = int(cells.counts.sum())
     if counted == totals.accepted == seen and (len(cells.counts) == 0 or int(cells.counts.min()) > 0):
         return []
     accepted = totals.accepted if isinstance(totals.accepted, int) else "no number"  # a damaged file may hold anything
     numbers = f"{counted} reports in its cells, {accepted} accepted and {seen} nonces seen"
-    return [f"Collection {held.id}: {numbers}; the three must be equal."]
+    return [f"Collection {held.shown}: {numbers}; the three must be equal."]

@@ -9,11 +9,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from entropie.kernels.arrays import Codes, Flags, Floats, Ints
 from entropie.kernels.attack_records import inner
+from entropie.kernels.caching import njit
 from entropie.kernels.profile_records import NOBODY
 
 Keys = NDArray[np.uint64]

@@ -41,7 +41,7 @@ from entropie.attack.profile.fusion import Fusion, learn_fusion
 from entropie.attack.profile.habits import USUAL, Level, steps_back
 from entropie.attack.profile.hours import level_of
 from entropie.attack.profile.joint import ROUNDS, choose_rounds, choose_temperature, crowd_scores, joint_scores
-from entropie.attack.profile.occasional import OCCASIONAL, Habit, Occasional, habits_of
+from entropie.attack.profile.occasional import OCCASIONAL, TIMED, Habit, Occasional, habits_of
 from entropie.attack.scoring import core_count
 from entropie.data.traces import Traces, cut_runs, in_blocks
 from entropie.errors import InvalidInput, option
@@ -255,6 +255,7 @@ def everybody_of(
     known = (known_tally(some, timed, level) for some in in_blocks(train))
     asked = (asked_tally(some, level) for some in in_blocks(target))
     everybody = everybody_from(merge_tallies(itertools.chain(known, asked)), timed, item_categories, level)
+    habits = tuple(habit for habit in habits if timed or habit not in TIMED)  # learned where both sides have times
     return replace(everybody, occasional=Occasional.of(train, target, habits)) if habits else everybody
 
 
