@@ -29,7 +29,9 @@ from entropie.attack.points import RESOLUTIONS, PointIndex, drawn_points, querie
 from entropie.attack.profile import profile_attack
 from entropie.attack.profile.attack import KEPT_OF_MANY, everybody_of, learn
 from entropie.attack.profile.candidates import HABITS, Candidates, best_candidates, index_of, scene_of, search_among
+from entropie.attack.profile.conjunctions import conjunctions
 from entropie.attack.profile.evidence import weighed
+from entropie.attack.scoring import core_count
 from entropie.data.filter import lowest, user_hashes
 from entropie.data.simulation import find_world, simulate_traces
 from entropie.data.split import Split, split_traces
@@ -76,6 +78,13 @@ def by_profile(split: Split) -> str:
     return f"{float((found.plain.people[:, 0] == owners).mean()):.1%}"
 
 
+def by_conjunctions(split: Split) -> str:
+    """What goes together in nobody else's life."""
+    found = conjunctions(split.train, split.target, rows=split.attacked, threads=core_count(None))
+    owners = np.arange(split.train.users) if split.attacked is None else split.attacked
+    return f"{float((found.named.people[:, 0] == owners).mean()):.1%}"
+
+
 def jobs(traces: Traces, targets: int | None) -> Iterator[tuple[str, Callable[[], str]]]:
     """What is measured; without targets what the strongest attackers take on everybody."""
     rows = np.arange(traces.users) if targets is None else lowest(user_hashes(range(traces.users)), targets)
@@ -84,6 +93,7 @@ def jobs(traces: Traces, targets: int | None) -> Iterator[tuple[str, Callable[[]
     for name in ("markov",) if targets is None else MATCHERS:
         yield name, lambda name=name: by_matcher(name, split)  # type: ignore[misc]
     yield "profile, crowd, joint", lambda: by_profile(split)
+    yield "conjunctions", lambda: by_conjunctions(split)
 
 
 def stages(part: int, targets: int) -> dict[str, Any]:

@@ -126,7 +126,9 @@ def test_the_report_is_made_again_and_runs_are_compared(entropie, safe, exposed)
     assert document["outcome"] == "risen"
     assert document["highest_difference"] == pytest.approx(1 / 2 - 1 / 12)
     assert document["risk_difference"]["value"] == pytest.approx(21 / 242 - 20 / 240)
-    assert entropie("compare", "old", "new", "--tolerance-error", "50%").code == 0
+    tolerated = entropie("compare", "old", "new", "--tolerance-error", "50%")
+    assert "No rise by more than the accepted 50" in " ".join(tolerated.out.split())
+    assert tolerated.code == 1  # the limit fails now, whatever the rise
 
 
 def test_events_and_tables_are_not_compared(entropie, safe, tmp_path):

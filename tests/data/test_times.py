@@ -219,6 +219,9 @@ def test_items_of_several_columns(tmp_path: Path) -> None:
     assert np.array_equal(whole.traces.items, text.traces.items)
     assert whole.item_ids.equals(text.item_ids)
     assert ColumnChoice("item", "city,shop", "given") in text.report.columns
+    assert text.report.unused == ()  # both play a part
+    beside = pa.table({"user": [1], "city": ["a"], "shop": [1], "device": [7]})
+    assert read(beside, item="city,shop").report.unused == ("device",)
     lacking = read(
         pa.table({"user": [1, 1], "city": ["a", None], "shop": [1, 2]}), item="city,shop", max_dirty_share=0.5
     )

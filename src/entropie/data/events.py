@@ -149,7 +149,7 @@ def arranged(
         order_only=traces.times is None, sha256=table.sha256(), repeated_times=repeated_in(traces.times, time_format),
         time_assumed=guessed,
     )  # fmt: skip
-    report = ingest_report(table, found, rejects, opened.choices, time_format)
+    report = ingest_report(opened, found, rejects, time_format)
     return Events(traces, user_ids, item_ids, report, categories), rows
 
 
@@ -204,14 +204,11 @@ def open_events(source: Source, table: Table | None = None, memory: int | None =
     return Opened(table, choices, preset, min_rating, source)
 
 
-def ingest_report(
-    table: Table,
-    found: Found,
-    rejects: Rejects,
-    choices: dict[Role, ColumnChoice],
-    time_format: TimeFormat | None,
-) -> IngestReport:
+def ingest_report(opened: Opened, found: Found, rejects: Rejects, time_format: TimeFormat | None) -> IngestReport:
     """Account for what was read and left out."""
+    table, choices = opened.table, opened.choices
+    made_of = table.made.parts.values() if isinstance(table, DerivedTable) else ()
+    playing = {opened.source.order, *made_of, *(choice.column for choice in choices.values())}
     return IngestReport(
         **asdict(found),
         source=table.name,
@@ -219,7 +216,7 @@ def ingest_report(
         dirty=rejects.dirty.total(),
         columns=tuple(choices.values()),
         time_format=time_format.title if time_format else None,
-        unused=tuple(name for name in table.columns if all(name != choice.column for choice in choices.values())),
+        unused=tuple(name for name in table.columns if name not in playing),
         obfuscated=_obfuscated(table),
         order_told=time_format is not None and time_format.told,
         time_zone=time_format.zone if time_format else None,

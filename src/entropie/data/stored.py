@@ -108,7 +108,7 @@ def stored_events(source: Source, columns: Sequence[str], run: Run, folder: Path
                 rows=coding.rows, events=spill.rows, users=len(ids[0]), items=len(ids[1]), duplicates=None,
                 order_only=clock.per_second is None, sha256=opened.table.sha256(), time_assumed=clock.assumed,
             )  # fmt: skip
-            report = ingest_report(opened.table, found, rejects, opened.choices, clock.time)
+            report = ingest_report(opened, found, rejects, clock.time)
             yield StoredEvents(report, *ids, popularity, walk, rejects.budget.limit)
 
 

@@ -178,7 +178,7 @@ def _ingested(rows: Rows, request: Request, kept: Kept) -> Ingested:
         time_assumed=None if time is None else assumed(_ticks(facts), time),
         sha256=combined_digest(told[DIGEST]) if told[DIGEST] else None,
     )
-    report = ingest_report(opened.table, found, rejects, opened.choices, time)
+    report = ingest_report(opened, found, rejects, time)
     check_items(codes[-1], report, request.verdict)
     input_facts = {
         **report.as_dict(),
