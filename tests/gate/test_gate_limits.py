@@ -80,6 +80,10 @@ NARROWED = [
         {**assessment(**CALM, split={"dropped_users": 30, "cut": "2026-03-01"}), "users": 970}, {},
         "30 people with no events before or after 2026-03-01 were attacked by known events alone (--rule halves).",
     ),
+    (
+        {**assessment(**CALM), "events": 2_000_001}, {},
+        "Conjunctions (a place at an hour) were not looked at: more than 2,000,000 events.",
+    ),
     (assessment(**CALM, facts={"obfuscated": True}), {}, "The risk is understated: these data are reports of a mechanism"),
     (
         assessment(average=0.1, worst=0.1), {"attempt_probability": 0.1},

@@ -38,7 +38,8 @@ SMALL = Rates(
     },
     read_ns=7.0,
     encode_ns=11.0,
-    attacker_event_ns=37.0,
+    attacker_event_ns=36.0,
+    conjunction_ns=1.0,
     attacker_target_ns=41.0,
     visit_ns=43.0,
     entry_ns=13.0,
@@ -81,7 +82,7 @@ def test_a_small_example_by_hand():
     scoring = 2 * (5_000 * 6 * 2 * 10 + 1000 * 1000 * 0.5 + 1000 * 3 * 17)
     merging = 2 * (1000 * 3 * 19 + 12 * 23)
     measures = 2 * (1000 * 29 + 31)
-    attackers = 20_000 * 37 + 1000 * 41 + 5_000 * 6 * 43
+    attackers = 20_000 * (36 + 1) + 1000 * 41 + 5_000 * 6 * 43
     assert found.core_hours == pytest.approx(
         {
             "read": 2 * 20_000 * 7 / hour,

@@ -21,7 +21,7 @@ from entropie.attack.point_errors import beliefs_of, score_queries
 from entropie.attack.points import RESOLUTIONS, TO, PointIndex, Resolution, drawn_points, draws_for, own_resolution
 from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import Candidates
-from entropie.attack.profile.conjunctions import conjunctions
+from entropie.attack.profile.conjunctions import MOST_EVENTS, conjunctions
 from entropie.attack.profile.rows import MATCHER, TOGETHER, loudest_naming, naming_of
 from entropie.attack.scoring import core_count
 from entropie.data.known import KnownFile
@@ -31,7 +31,7 @@ from entropie.request import Request
 from entropie.words import plural
 
 NAME = "known-file"
-_CONTAINED = 0.5
+CONTAINED = 0.5
 """Share of the known events in the release from which on the known file counts as a part of it."""
 
 
@@ -54,7 +54,7 @@ def _profile_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
     run.progress("attacking: known file", 0.0)
     begun = clock.perf_counter()
     shared = file.facts.same_events_share or 0.0
-    lesson = learn(file.known, contained=shared if shared >= _CONTAINED else 0.0, threads=threads)
+    lesson = learn(file.known, contained=shared if shared >= CONTAINED else 0.0, threads=threads)
     plain = name_targets(file.known, file.release, lesson, rows=file.attacked, threads=threads)
     found = {
         MATCHER: plain,
@@ -68,7 +68,7 @@ def _profile_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
         control = naming_of(lists, shuffled, users) if request.attackers.control else None
         row = naming_of(lists, owners, users)
         yield AttackerRow.of(NAME, "the known file", users, row, control, matcher=matcher, seconds=seconds)
-    if shared < _CONTAINED:
+    if shared < CONTAINED and max(file.known.events, file.release.events) <= MOST_EVENTS:
         yield _together_row(file, request, shuffled)
 
 

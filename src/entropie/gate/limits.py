@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from entropie.attack.known import CONTAINED, NAME
 from entropie.attack.matchers import MATCHERS
 from entropie.attack.profile.candidates import HABIT_PAIRS
+from entropie.attack.profile.conjunctions import MOST_EVENTS
+from entropie.attack.profile.rows import TOGETHER
 from entropie.document import Document
 from entropie.document.verdict import Declared
 from entropie.errors import printable
@@ -68,6 +71,18 @@ def _of_the_attackers(document: Document) -> Iterator[str]:
         yield f"Only {tried} of {len(MATCHERS)} ways to compare traces {were} tried (--matcher)."
     if any(row.people * row.targets > HABIT_PAIRS for row in rows if row.attacker == "profile"):
         yield "Habits were compared with people who have some alike, not with everybody: too many for that (--targets)."
+    if _too_many_for_conjunctions(document):
+        yield f"Conjunctions (a place at an hour) were not looked at: more than {count(MOST_EVENTS)} events."
+
+
+def _too_many_for_conjunctions(document: Document) -> bool:
+    """Whether whoever knows earlier behaviour, or holds a file, did not look at conjunctions for their number."""
+    if any(row.matcher == TOGETHER for row in document.attackers):
+        return False
+    judged, held = {row.attacker for row in judged_rows(document)}, document.input.known
+    apart = document.split.knowledge != "maximum" and document.split.rule != "history"
+    known = held is not None and (held.same_events_share or 0.0) < CONTAINED and NAME in judged
+    return known or ("profile" in judged and apart and document.events > MOST_EVENTS)
 
 
 def _of_what_they_know(document: Document) -> Iterator[str]:

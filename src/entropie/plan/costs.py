@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from entropie.attack.matchers import MatcherRates, matcher
+from entropie.attack.profile.conjunctions import MOST_EVENTS
 from entropie.attack.scoring import law_size, needs_atoms
 from entropie.errors import InvalidParameter
 from entropie.plan.attacks import AttackSpec, Training
@@ -48,6 +49,7 @@ class Rates:
     result_ns: float = 1_000.0  # per target and user block, merged
     law_ns: float = 10e6  # per cell, merged
     attacker_event_ns: float = 1_400.0  # per event, for the attackers beside the matchers
+    conjunction_ns: float = 70_000.0  # per event, for conjunctions, where they are looked at; less without times
     attacker_target_ns: float = 1_000_000.0  # per target, for the same
     visit_ns: float = 15.0  # per person who shares an item with a target, where these look for candidates
     last_ns: float = 25_000.0  # per target, in the one last task of an attack
@@ -165,8 +167,9 @@ class Price:
     def _attackers_ns(self) -> float:
         """Time of points and profiles: to arrange the events, and per target to draw, search and weigh."""
         rates, visits = self.rates, self.data.target_items * self.data.shared(None)
-        each = self.data.events * rates.attacker_event_ns + self.plan.targets * rates.attacker_target_ns
-        return each + visits * rates.visit_ns
+        together = rates.conjunction_ns if self.data.events <= MOST_EVENTS else 0.0
+        each = self.data.events * (rates.attacker_event_ns + together)
+        return each + self.plan.targets * rates.attacker_target_ns + visits * rates.visit_ns
 
     @property
     def _attacker_bytes(self) -> int:
@@ -346,7 +349,7 @@ def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True
 
 def attacker_bytes(events: int, targets: int) -> int:
     """Room for attackers beside the matchers: traces as they arrive, together and split; candidates and evidence."""
-    return 120 * events + 16_000 * targets
+    return max(120 * events + 16_000 * targets, 650 * events if events <= MOST_EVENTS else 0)
 
 
 def model_bytes(entries: float) -> float:

@@ -14,7 +14,7 @@ from entropie.attack.chance import exchanged_targets
 from entropie.attack.index import TIE
 from entropie.attack.profile.attack import profile_attack
 from entropie.attack.profile.candidates import Candidates
-from entropie.attack.profile.conjunctions import Loudest, conjunctions
+from entropie.attack.profile.conjunctions import MOST_EVENTS, Loudest, conjunctions
 from entropie.attack.scoring import core_count
 from entropie.kernels.profile_records import NOBODY
 from entropie.measures.lookalikes import look_alikes
@@ -62,7 +62,7 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
             name, f"{release.knows}{_KNOWS[name]}{few}", users, naming, control, matcher=MATCHER, seconds=seconds,
             look_alikes=alike, time_resolution=found.lesson.level if timed else None,
         )  # fmt: skip
-    if not release.contained:
+    if not release.contained and split.train.events + split.target.events <= MOST_EVENTS:
         yield _together_row(release, request, rows, shuffled[rows])
 
 
