@@ -6,6 +6,7 @@ import csv
 import io
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -301,3 +302,14 @@ def test_types_settle_with_the_first_rows(tmp_path: Path, monkeypatch: pytest.Mo
     with HashedFile(path) as opened:
         table = pa.Table.from_batches(read_text(InputFile(path), opened, COMMA, ["1"], Rejects("it"), ["1"]))
     assert table["1"].to_pylist() == [None] * 5 + ["x"]
+
+
+def test_a_mark_of_byte_order_that_begins_a_row_is_part_of_it(tmp_path: Path) -> None:
+    """Arrow takes it for that of a file, wherever a block begins: a row of it alone was counted and not read."""
+    path = tmp_path / "t.csv"
+    for rows in ("\ufeffx,1\ny,2\n", "\ufeff\ny,2\n"):
+        path.write_text(f"a,b\n{rows}", encoding="utf-8")
+        found, rejects = read_all(path, replace(COMMA, skip_lines=1))
+        whole = [tuple(row.split(",")) for row in rows.split() if "," in row]
+        assert [tuple(row) for row in found] == whole
+        assert (rejects.counted, rejects.dirty.total()) == (2, 2 - len(whole))

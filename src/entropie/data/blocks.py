@@ -29,7 +29,7 @@ ONE_BYTE = "\x1f"
 _LINE_ENDS = re.compile(rb"\r\n|\r|\n")
 _KINDS = re.compile(rb"[0-9]+|[A-Za-z\x80-\xff]+")
 _PAIRS_LOOKED_AT = 2000
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _Made = TypeVar("_Made")
 
 
@@ -62,7 +62,7 @@ def row_blocks(read: Callable[[int], bytes], dialect: Dialect, name: str) -> Ite
         final = len(held) + len(fresh) < LINE_LIMIT_BYTES
         data = held + fresh if held else fresh
         if line == 1:
-            data = data.removeprefix(_BOM)
+            data = data.removeprefix(BOM)
         if skip:
             data, skipped = _without_lines(data, skip)
             line, skip = line + skipped, 0

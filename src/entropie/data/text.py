@@ -11,7 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from entropie.data.blocks import ONE_BYTE, Block, ahead, clean, exact_rows, row_blocks
+from entropie.data.blocks import BOM, ONE_BYTE, Block, ahead, clean, exact_rows, row_blocks
 from entropie.data.dialect import Dialect
 from entropie.data.files import HashedFile, InputFile, Unpacked
 from entropie.data.rejects import Place, Rejects
@@ -112,6 +112,8 @@ class _Parser:
             return "skip"
 
         data = clean(block.data or b"\n")
+        if data.startswith(BOM):  # Arrow takes one away wherever it begins; at the file's it is gone already
+            data = BOM + data
         try:
             table = pa_csv.read_csv(
                 pa.BufferReader(data),

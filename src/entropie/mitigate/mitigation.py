@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,9 @@ class Mitigation:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InvalidParameter.among("mitigation", KINDS, self.kind)
+        if isinstance(self.setting, str):  # a number in text is that number, in plans too
+            with contextlib.suppress(ValueError):
+                object.__setattr__(self, "setting", self.of.values.read(self.setting))
         self.of.values.check(self.kind, self.setting)
 
     @property
