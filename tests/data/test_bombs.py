@@ -112,15 +112,15 @@ def test_long_texts_that_every_row_repeats(tmp_path: Path, encoding: str) -> Non
         assert pool.bytes_allocated() - before < 1 << 29
     if encoding == "dictionary":  # a batch is held several times: it is a small part of what is allowed
         with pq.ParquetFile(path) as source:
-            few = batch_rows(path, source.metadata, [0], ["user"], Budget("it", 1 << 26))
-            assert 1 <= few < batch_rows(path, source.metadata, [0], ["user"], budget)
+            few = batch_rows(path, source, [0], ["user"], Budget("it", 1 << 26))
+            assert 1 <= few < batch_rows(path, source, [0], ["user"], budget)
         assert few * longest <= (1 << 26) / 16
 
 
 def read_columns_with(path: Path, budget: Budget) -> list[pa.RecordBatch]:
     with pq.ParquetFile(path) as source:
         groups = list(range(source.metadata.num_row_groups))
-        rows = batch_rows(path, source.metadata, groups, ["user"], budget)
+        rows = batch_rows(path, source, groups, ["user"], budget)
         return [batch.slice(0, 1) for batch in source.iter_batches(rows, columns=["user"])]
 
 

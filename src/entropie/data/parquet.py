@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from entropie.data.budget import Budget
+from entropie.data.footer import chunks_of
 from entropie.errors import InvalidInput, shown
 
 if TYPE_CHECKING:
@@ -44,27 +45,26 @@ def damaged(path: Path, error: Exception | str) -> InvalidInput:
     return InvalidInput(f"{path} is damaged or ends early, Parquet cannot be read{why}; fetch it again.")
 
 
-def batch_rows(path: Path, metadata: Any, groups: Sequence[int], columns: Sequence[str], budget: Budget) -> int:
+def batch_rows(
+    path: Path, source: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str], budget: Budget
+) -> int:
     """How many rows to decode at once, so that a batch has a bounded size; refuses a page that may be too large."""
     rows, most = BATCH_ROWS, min(_BATCH_BYTES, int(_BATCH_SHARE * budget.limit))
-    for group in groups:
-        for chunk in _chunks(metadata.row_group(group), columns):
-            budget.require(chunk.total_uncompressed_size)
-            if chunk.physical_type != "BYTE_ARRAY":
-                continue
-            longest = min(chunk.total_uncompressed_size, most)
-            if chunk.has_dictionary_page and longest * min(rows, chunk.num_values) > most:
-                rows = min(rows, most // max(1, _longest_text(path, group, chunk.path_in_schema)))
-            if "DELTA_BYTE_ARRAY" in chunk.encodings:
-                rows = min(rows, _PREFIXED_ROWS)
+    names = [source.schema.column(column).path for column in range(len(source.schema.names))]
+    wanted = frozenset(column for column, name in enumerate(names) if {name, name.split(".")[0]} & set(columns))
+    chunks = chunks_of(path, wanted)
+    if len(chunks) != source.metadata.num_row_groups:
+        raise damaged(path, "its footer was read in two ways")
+    for place, chunk in [(group, chunk) for group in groups for chunk in chunks[group]]:
+        budget.require(chunk.unpacked)
+        if not chunk.text:
+            continue
+        longest = min(chunk.unpacked, most)
+        if chunk.dictionary and longest * min(rows, chunk.values) > most:
+            rows = min(rows, most // max(1, _longest_text(path, place, names[chunk.column])))
+        if chunk.prefixed:
+            rows = min(rows, _PREFIXED_ROWS)
     return max(1, rows)
-
-
-def _chunks(group: Any, columns: Sequence[str]) -> list[Any]:
-    """The parts of a row group that belong to some columns, nested ones too."""
-    wanted = set(columns)
-    chunks = map(group.column, range(group.num_columns))
-    return [chunk for chunk in chunks if chunk.path_in_schema in wanted or chunk.path_in_schema.split(".")[0] in wanted]
 
 
 def _longest_text(path: Path, group: int, column: str) -> int:

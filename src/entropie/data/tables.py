@@ -237,7 +237,7 @@ class ParquetTable(_Files):
         row = piece.first_row + 1
         try:
             with open_parquet(path) as source:
-                rows = batch_rows(path, source.metadata, groups, columns, rejects.budget)
+                rows = batch_rows(path, source, groups, columns, rejects.budget)
                 for batch in source.iter_batches(rows, row_groups=groups, columns=list(columns)):
                     rejects.accept(batch.num_rows, Place(row), path)
                     row += batch.num_rows
