@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from standalone import Standalone
 
+from entropie.engine.spark import reading
 from entropie.engine.spark.session import connect, quiet, require
 from entropie.errors import InvalidInput
 
@@ -43,10 +44,12 @@ def spark(cluster: Standalone) -> Iterator[SparkSession]:
     session.conf.set("spark.sql.shuffle.partitions", "3")
     session.conf.set("spark.sql.codegen.wholeStage", "false")  # no query here lives long enough to repay a compiler
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    try:
-        yield session
-    finally:
-        session.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_UNKNOWN_BYTES", 3 << 25)  # three homes for a table that the driver sends
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -230,7 +230,7 @@ def awaited(look: Callable[[], bool], seconds: float = 120.0) -> bool:
 @pytest.mark.slow
 def test_a_city_with_a_worker_lost_on_the_way(spark: SparkSession, cluster: Standalone, tmp_path: Path) -> None:
     """People of a real city, in enough blocks that there is time to lose a worker."""
-    options: dict[str, Any] = {"targets": 200, "matchers": ["visit", "pitman_yor"], "known_events": []}
+    options: dict[str, Any] = {"targets": 200, "matchers": ["visit", "markov"], "known_events": []}
     path = DATA / "foursquare_nyc.parquet"
     if not path.exists():
         path = tmp_path / "city.parquet"

@@ -410,7 +410,11 @@ def test_a_frame_without_an_order_is_refused(spark: SparkSession) -> None:
 def test_a_frame_of_parquet_keeps_the_order_of_its_rows(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_parquet(tmp_path / "events", dirty_rows(6, ids="text", times=None), 2, {})
     expected = local(folder, max_dirty_share=1.0)
-    found = spread(spark, spark.read.parquet(folder.as_uri()), max_dirty_share=1.0, partitions=3)
+    frame = spark.read.parquet(folder.as_uri())
+    on_disk = sum(path.stat().st_size for path in folder.iterdir())
+    assert on_disk / 10 < reading._size_of(frame) < 10 * on_disk, "people go to as many homes as they need"
+    assert reading._size_of(frame_of(spark, dirty_rows(1, ids="text", times=None))) == reading._UNKNOWN_BYTES
+    found = spread(spark, frame, max_dirty_share=1.0, partitions=3)
     named = {"source": "the DataFrame", "sha256": None}
     assert found == Outcome(expected.people, expected.names, {**expected.facts, **named})
 

@@ -78,6 +78,7 @@ def test_what_is_missing_is_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_session_on_this_machine_stays_on_it(master: str) -> None:
     found = settings(master)
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.1"
+    assert found["spark.locality.wait"] == "0"
     assert "spark.executorEnv.NUMBA_CACHE_DIR" not in found
 
 
@@ -87,7 +88,7 @@ def test_a_session_on_this_machine_stays_on_it(master: str) -> None:
 def test_a_session_elsewhere_is_left_where_it_is(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     first, second = settings(master), settings(master)
-    assert "spark.driver.host" not in first
+    assert not {"spark.driver.host", "spark.locality.wait"} & set(first)
     # Nobody can guess the folder of compiled code, or else they could put some of their own there.
     assert first["spark.executorEnv.NUMBA_CACHE_DIR"] != second["spark.executorEnv.NUMBA_CACHE_DIR"]
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/shared/numba")

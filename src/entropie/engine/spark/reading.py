@@ -36,6 +36,7 @@ _PART_BYTES = (1 << 20, 1 << 25)  # a part is no smaller, and if it can be cut n
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NOT_PARQUET = re.compile(r"\.(csv|tsv|txt|dat|data|json|orc|avro|plt)(\.\w+)?/?$|\.(gz|zst|bz2|zip)$", re.IGNORECASE)
 _TIME_SAMPLE_ROWS = 2000
+_ENDLESS, _UNKNOWN_BYTES = 1 << 50, 1 << 30  # what Spark says where it knows nothing, and what is taken for it
 _EVENTS_AT_ONCE = (1 << 18, 1 << 21)  # sent to all homes together, least and most
 _EVENTS_PER_BOX = 1 << 11
 
@@ -206,13 +207,10 @@ def _homes(size: int, wanted: int) -> int:
 
 
 def _size_of(frame: DataFrame) -> int:
-    """The bytes of a DataFrame as Spark estimates them; a guess where it has none."""
-    try:
-        java: Any = frame._jdf
-        size = int(java.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
-    except Exception:  # a session over Spark Connect
-        size = 1 << 62
-    return size if size < 1 << 50 else 1 << 30
+    """The bytes of a DataFrame as Spark estimates them; a guess where it has no estimate."""
+    java: Any = getattr(frame, "_jdf", None)  # none over Spark Connect
+    size = _ENDLESS if java is None else int(str(java.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    return size if size < _ENDLESS else _UNKNOWN_BYTES
 
 
 def _recognised(opened: Opened, frame: DataFrame) -> TimeFormat | None:

@@ -113,6 +113,7 @@ def settings(master: str, cores: int | None = None, memory: str | None = None) -
         chosen |= {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
     if _LOOPBACK.fullmatch(master):
         chosen |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        chosen["spark.locality.wait"] = "0"  # on one machine everything is near
     else:
         # A worker may run as somebody without a home, where compiled code would find no place. Nobody can have
         # put anything into a folder whose name is new.
