@@ -110,7 +110,7 @@ def test_run_again(plain):
 
 
 def test_threads_do_not_matter():
-    table = people_with_habits(2, 3000, items=500, events=(20, 40))
+    table = people_with_habits(2, 1000, items=200, events=(40, 60))
     split = split_traces(read_events(Source(table)).traces)
     index, targets = prepare(matcher("visit")(split.train, split.target))
     assert len(list(blocks(index, targets, 2))) > 1  # so that threads have something to share

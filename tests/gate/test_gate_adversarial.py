@@ -19,7 +19,6 @@ from adversarial import (
     hidden_subgroup,
     many_ids,
     own_items,
-    own_number_a_day,
     own_times,
 )
 from hypothesis import Phase, assume, given, settings
@@ -53,8 +52,13 @@ def test_never_a_pass_where_a_habit_shows_three_times_on_each_side(kind):
     assert not found.verdict["decision"].startswith("PASS"), found.verdict["headline"]
 
 
-@pytest.mark.parametrize("pairs", [candidates.HABIT_PAIRS, 0])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("own ")])
+@pytest.mark.parametrize(
+    ("kind", "pairs"),
+    [
+        *((kind, candidates.HABIT_PAIRS) for kind in KINDS if kind.startswith("own ")),
+        *((kind, 0) for kind in ("own pair", "own number a day", "own company", "own pace")),
+    ],
+)
 def test_never_a_pass_where_habits_are_sought_by_themselves(kind, pairs, monkeypatch):
     """As among more than 5,000 people, of whom fewer teach than there are; and as among a million, all attacked."""
     monkeypatch.setattr(candidates, "HABIT_PAIRS", pairs)
@@ -94,7 +98,7 @@ def test_people_left_to_known_events_are_no_pass():
     assert found.exit_code != 0
 
 
-@settings(max_examples=16, phases=AS_DRAWN)
+@settings(max_examples=12, phases=AS_DRAWN)
 @given(
     st.sampled_from(list(KINDS)),
     st.builds(Crowd, st.integers(120, 400), st.integers(12, 30), st.integers(20, 60), st.integers(0, 2**31)),
@@ -109,10 +113,9 @@ def test_never_a_pass_whatever_the_sizes(kind, crowd, limit):
 LARGE = {
     "32 of 8,000 people with places of their own": (hidden_subgroup, Crowd(8_000, 12, 32)),
     "6,000 of 7,500 people with nine events each": (few_events, Crowd(7_500, 12)),
-    "everybody under 20 ids": (many_ids, Crowd(4_000, 12)),
-    "everybody at a second of the day of their own": (own_times, Crowd(4_000, 12)),
-    "every event at an item of its own": (own_items, Crowd(4_000, 12)),
-    "24 of 5,200 so many times a day as nobody else": (own_number_a_day, Crowd(5_200, 12)),
+    "everybody under 20 ids": (many_ids, Crowd(1_500, 12)),
+    "everybody at a second of the day of their own": (own_times, Crowd(1_500, 12)),
+    "every event at an item of its own": (own_items, Crowd(1_500, 12)),
 }
 
 
@@ -137,7 +140,7 @@ def test_most_people_not_assessed_leave_it_open():
 
 @pytest.mark.slow
 def test_twenty_ids_each_leave_it_open_whatever_the_limit():
-    found = assessed(many_ids(Crowd(4_000, 12)), 0.33)
+    found = assessed(many_ids(Crowd(1_500, 12)), 0.33)
     assert found.exit_code == 3
     assert any("behave as one person" in said for said in found.verdict["unsettled"])
 
