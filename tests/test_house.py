@@ -6,6 +6,7 @@ What still breaks a rule is listed with the rule. A list may only shrink: an ent
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import runpy
 from collections import Counter
@@ -39,17 +40,22 @@ FORWARDING: set[str] = set()
 OTHER_PROGRESS: set[str] = set()
 OTHER_WORDS: set[str] = set()
 
-MODULES = {
-    path.relative_to(SOURCES).with_suffix("").as_posix().replace("/", "."): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(SOURCES.rglob("*.py"))
-}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _NAMED = Function | ast.ClassDef
 
 
+@functools.cache
+def modules() -> dict[str, ast.Module]:
+    """Every module of the package, parsed, by its name."""
+    return {
+        path.relative_to(SOURCES).with_suffix("").as_posix().replace("/", "."): ast.parse(path.read_text("utf-8"))
+        for path in sorted(SOURCES.rglob("*.py"))
+    }
+
+
 def functions() -> Iterator[tuple[str, Function]]:
     """Every function and method, by module and name; kernels and click callbacks are not asked to be short."""
-    for module, tree in MODULES.items():
+    for module, tree in modules().items():
         if module.startswith("kernels"):
             continue
         for node in ast.walk(tree):
@@ -112,7 +118,7 @@ def test_there_is_one_progress() -> None:
     """Nobody else names a type of functions that are told a stage or a share."""
     aliases = {
         f"{module}.{target.id}"
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         for node in tree.body
         if isinstance(node, ast.Assign | ast.AnnAssign)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
@@ -138,7 +144,7 @@ def test_the_map_of_the_house_names_what_is_there() -> None:
     """Files and functions in docs/architecture.md exist."""
     page = (SOURCES.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     walk = page[page.index("## The walk") : page.index("## Where a new part goes")]
-    known = {node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, _NAMED)}
+    known = {node.name for tree in modules().values() for node in ast.walk(tree) if isinstance(node, _NAMED)}
     for name in re.findall(r"`([\w.]+)(?:\(\))?`", walk):
         assert name.split(".")[-1] in known, name
     for name in re.findall(r"`([\w/]+(?:/|\.(?:py|html|json)))`", page):
