@@ -171,6 +171,8 @@ def _next(result: Swept) -> list[str]:
     """What to do where nothing was chosen."""
     if result.chosen is not None:
         return []
+    if result.limited is not None:
+        return ["Next:        mend what limits it, or accept that (--accept-limited)"]
     if result.left:
         return ["Next:        try more combinations (--budget N)"]
     if result.outcome == "open":
