@@ -23,12 +23,15 @@ _GRID = 2.0**20  # sums are of whole numbers of 1/_GRID: the same in any order
 
 
 class Cells(NamedTuple):
-    """Cells of traces, row r having offsets[r]..offsets[r + 1] - 1, by key; how often each occurs, and its context."""
+    """Cells of traces, row r having offsets[r]..offsets[r + 1] - 1, by key; how often each occurs, and its context; and
+    how many outcomes, no two alike, every event has.
+    """
 
     offsets: Ints
     keys: Keys
     counts: Ints
     totals: Ints
+    width: int
 
 
 class Own(NamedTuple):
@@ -54,8 +57,8 @@ class Posted(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def cells_of(offsets: Ints, contexts: Codes, outcomes: Codes, there: Flags) -> Cells:
-    """Distinct cells of each trace; events that have none count nowhere."""
+def cells_of(offsets: Ints, contexts: Codes, outcomes: Codes, there: Flags, width: int) -> Cells:
+    """Distinct cells of each trace; events that have none count nowhere. So many entries in a row are of one event."""
     rows = offsets.shape[0] - 1
     keys = np.empty(contexts.shape[0], np.uint64)
     counts, totals = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
@@ -75,19 +78,19 @@ def cells_of(offsets: Ints, contexts: Codes, outcomes: Codes, there: Flags) -> C
                 counts[at - 1] += 1
             else:
                 if place > 0 and held[place] >> np.uint64(32) != held[place - 1] >> np.uint64(32):
-                    _close(counts, totals, context, at)
+                    _close(counts, totals, context, at, width)
                     context = at
                 keys[at], counts[at] = held[place], 1
                 at += 1
-        _close(counts, totals, context, at)
+        _close(counts, totals, context, at, width)
         found[row + 1] = at
-    return Cells(found, keys[:at].copy(), counts[:at].copy(), totals[:at].copy())
+    return Cells(found, keys[:at].copy(), counts[:at].copy(), totals[:at].copy(), width)
 
 
 @inner
-def _close(counts: Ints, totals: Ints, begin: int, end: int) -> None:
+def _close(counts: Ints, totals: Ints, begin: int, end: int, width: int) -> None:
     """A context is complete: its cells get how often it occurs."""
-    total = counts[begin:end].sum()
+    total = counts[begin:end].sum() // width
     for place in range(begin, end):
         totals[place] = total
 
@@ -106,8 +109,9 @@ def _log_sum(one: float, other: float) -> float:
 @njit(nogil=True, cache=True)
 def own_odds(cells: Cells, shares: Floats) -> tuple[Floats, Floats, Ints]:
     """ln of how much likelier the counts of each cell are if that outcome is the person's own, times its share: an own
-    outcome is drawn as outcomes are, and its share is anything from 0 to 1 alike. And the same of each context that a
-    person has more than once, whichever outcome is their own there, not a logarithm; and whose context it is.
+    outcome is drawn as outcomes are, any one of those of an event, and its share is anything from 0 to 1 alike. And the
+    same of each context that a person has more than once, whichever outcome is their own there, not a logarithm; and
+    whose context it is.
     """
     size = cells.keys.shape[0]
     odds, whole, whose = np.empty(size), np.empty(size), np.empty(size, np.int64)
@@ -117,7 +121,7 @@ def own_odds(cells: Cells, shares: Floats) -> tuple[Floats, Floats, Ints]:
             count, rest, share = cells.counts[place], cells.totals[place] - cells.counts[place], shares[place]
             odds[place] = (
                 _log_beta(count + 1.0, rest + 1.0) - (count - 1.0) * math.log(share) - rest * math.log1p(-share)
-            )
+            ) - math.log(cells.width)
             if cells.totals[place] > 1:
                 first = place == cells.offsets[row] or cells.keys[place] >> np.uint64(32) != cells.keys[
                     place - 1
