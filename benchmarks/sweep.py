@@ -65,7 +65,7 @@ def row(city: str, what: str, found: Sweep, took: Took) -> None:
 
 def left(path: Path) -> None:
     """Print what is left of the risk under broad combinations, and how that is with other halves."""
-    print(f"\n{'combination':<44}{'found':>22}{'halves exchanged':>22}  events in random order")
+    print(f"\n{'combination':<52}{'found':>22}{'halves exchanged':>22}  events in random order")
     table = pq.read_table(path, columns=["user", "venue", "time"])
     times, rng = table["time"].to_numpy(), np.random.default_rng(1)
     orders = [times, times.max() - times, *(rng.permutation(times) for _ in range(ORDERS))]
@@ -77,7 +77,7 @@ def left(path: Path) -> None:
             row = next(row for row in found.rows if row.combination.parts == parts)
             told.append((f"{row.risk.value:.2f}", row.decision))
         first = "".join(f"{' '.join(pair):>22}" for pair in told[:2])
-        print(f"{row.name:<44}{first}  {', '.join(value for value, _ in told[2:])}")
+        print(f"{row.name:<52}{first}  {', '.join(value for value, _ in told[2:])}")
 
 
 def main() -> None:
