@@ -152,7 +152,9 @@ def test_others_of_the_day_stand_beside_an_event() -> None:
     drawn = random_traces(rng, 20, 14, 5, 1)
     times = np.concatenate([np.sort(rng.integers(0, 4 * DAY, size)) for size in np.diff(drawn.offsets)])
     traces = Traces(drawn.offsets, drawn.items, 5, times)
-    beside, there = parts_of(traces, None)["beside"]
+    parts = parts_of(traces, None)
+    beside, there = parts["beside"]
+    numbers, whole = parts["number a day"]
     seen = 0
     for low, high in itertools.pairwise(traces.offsets):
         for event in range(low, high):
@@ -161,6 +163,8 @@ def test_others_of_the_day_stand_beside_an_event() -> None:
             items = {int(traces.items[other]) for other in after} - {int(traces.items[event])}
             assert {int(code) for code in beside[event] if code < traces.domain_size} == items
             assert len(set(beside[event].tolist())) == 3
+            assert whole[event] == (day[0] > low and day[-1] < high - 1)  # first and last days may be cut
+            assert not whole[event] or numbers[event] == len(day)
             seen += len(items)
     assert seen > 50
     assert there.all()
@@ -228,6 +232,12 @@ def test_who_has_a_conjunction_of_their_own_is_named(kind: str) -> None:
     )
     assert best >= (0.3 if kind in NOT_ALWAYS else 0.5)
     assert chance <= 0.25
+
+
+def test_what_speaks_loudly_of_wrong_people_is_turned_down() -> None:
+    """Two and two are always at a place of their own: the other is surely wrong, and nobody is named with great odds."""
+    both = [Traces(np.arange(0, 1201, 6), np.repeat(np.arange(200) // 2, 6).astype(np.uint32), 100) for _ in range(2)]
+    assert conjunctions(*both).clarity(2).max() <= -1.0
 
 
 def test_nobody_is_named_where_all_do_alike() -> None:

@@ -28,6 +28,7 @@ _DENSE = "tests/attack/test_attack_scoring.py::test_against_the_dense_matrix"
 _PIECES = "tests/attack/test_attack_scoring.py::test_pieces_threads_heads_and_order_change_nothing"
 
 _TOGETHER = "tests/attack/test_profile_conjunctions.py"
+_BESIDE = f"{_TOGETHER}::test_others_of_the_day_stand_beside_an_event"
 _RATIOS = f"{_TOGETHER}::test_likelihood_ratios_are_those_of_the_formula"
 
 _THEORY = (
@@ -228,7 +229,7 @@ _CONJUNCTIONS = (
         "conjunctions",
         "        scores - usual,\n        others - usual,",
         "        scores,\n        others,",
-        _TOGETHER,
+        _TOGETHER + "::test_what_speaks_loudly_of_wrong_people_is_turned_down",
     ),
     _in(
         "attack/profile",
@@ -239,16 +240,9 @@ _CONJUNCTIONS = (
     ),
     _in("attack/profile", "conjunctions", "for kind in order[: 2 * ALONE])", "for kind in order[:0])", _TOGETHER),
     _in("attack/profile", "conjunctions", "NOBODY, order[kind.people])", "NOBODY, kind.people)", _TOGETHER),
-    _in("attack/profile", "conjunctions", "order = order[rank < most]", "order = order[rank >= most]", _TOGETHER),
     _in("attack/profile", "parts", "spans >= SPANS[name]", "spans >= 0", _TOGETHER + "::test_dates_are_no_habits"),
-    _in(
-        "attack/profile",
-        "parts",
-        "| (place + 1 >= number)",
-        "",
-        _TOGETHER + "::test_others_of_the_day_stand_beside_an_event",
-    ),
-    _in("attack/profile", "parts", "np.where(cut[which], -1, number)", "number", _TOGETHER),
+    _in("attack/profile", "parts", " | (other == traces.items)", "", _BESIDE),
+    _in("attack/profile", "parts", "np.where(cut[which], -1, number)", "number", _BESIDE),
     _in(
         "attack/profile",
         "rows",
@@ -260,11 +254,11 @@ _CONJUNCTIONS = (
     _in("gate", "limits", "document.events > MOST_EVENTS)", "False)", "test_gate_limits.py"),
     _in("kernels", "conjunctions", "if person == but[row]:", "if False:", _RATIOS, jit=False),
     _in("kernels", "conjunctions", "math.log(chances[row]) + odds[place]", "odds[place]", _RATIOS, jit=False),
-    _in("kernels", "conjunctions", "own.unsure[place] + usual, own", "usual, own", _RATIOS, jit=False),
+    _in("kernels", "conjunctions", "facts[place, 5] + usual, facts", "usual, facts", _RATIOS, jit=False),
     _in(
         "kernels",
         "conjunctions",
-        "scores[row, kept - 1]:\n                total = sums[person] + _missed(own, person, targets, row, chance)",
+        "scores[row, kept - 1]:\n                total = sums[person] + _missed(own, person, targets, row, absent, present)",
         "scores[row, kept - 1]:\n                total = sums[person]",
         _RATIOS,
         jit=False,

@@ -251,20 +251,27 @@ def shares_of(cells: Cells) -> NDArray[np.float64]:
     there always, or unlike those who seldom are.
     """
     counts = cells.counts.astype(np.float64)
-    votes, events = _share(cells, _UNITS * counts / cells.totals), _share(cells, _UNITS * counts)
+    groups = _groups(cells)
+    votes, events = (_share(cells, groups, weights) for weights in (_UNITS * counts / cells.totals, _UNITS * counts))
     rest = cells.totals - cells.counts
     likelier = cells.counts * np.log(votes / events) + rest * np.log((1.0 - votes) / (1.0 - events)) >= 0.0
     return np.where(likelier, votes, events)
 
 
-def _share(cells: Cells, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _groups(cells: Cells) -> tuple[Ints, Ints, Ints]:
+    """Numbers: of each cell that of its key, and of each key those of its context and its outcome."""
+    keys, which = np.unique(cells.keys, return_inverse=True)
+    contexts = keys >> np.uint64(32)
+    outcome = np.unique(keys.astype(np.uint32), return_inverse=True)[1]
+    return which, np.cumsum(np.diff(contexts, prepend=contexts[:1]) != 0), outcome
+
+
+def _share(cells: Cells, groups: tuple[Ints, Ints, Ints], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Shares by the weights of cells without the person's own; backed by those in all contexts."""
     mine, backed = np.rint(weights), np.rint(BACKED * _UNITS)
     there = np.rint(weights * cells.totals / cells.counts)
-    keys, which = np.unique(cells.keys, return_inverse=True)
-    each = np.bincount(which, mine, keys.size)
-    _, context = np.unique(keys >> np.uint64(32), return_inverse=True)
-    _, outcome = np.unique(keys & np.uint64(2**32 - 1), return_inverse=True)
+    which, context, outcome = groups
+    each = np.bincount(which, mine, outcome.size)
     in_context, of_outcome = np.bincount(context, each) / cells.width, np.bincount(outcome, each)
     anywhere = of_outcome[outcome] / max(float(each.sum()) / cells.width, 1.0)
     others = np.maximum(each[which] - mine, 0.0), np.maximum(in_context[context][which] - there, 0.0)
@@ -299,7 +306,7 @@ def posted_by(own: Own, worth: NDArray[np.float64], most: int) -> Posted:
     rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
     order = order[rank < most]
     starts = np.append(0, np.cumsum(np.minimum(np.diff(starts, append=rank.size), most)))
-    return Posted(keys, starts.astype(np.int64), people[order].astype(np.uint32), order.astype(np.uint32))
+    return Posted(keys, starts.astype(np.int64), people[order].astype(np.uint32), own.facts[order])
 
 
 def _cells(offsets: Ints, parts: Parts, kind: Kind) -> Cells:

@@ -141,7 +141,7 @@ def _beside(traces: Traces, day: Ints) -> Ints:
     found = np.empty((day.size, BESIDE), np.int64)
     for place in range(BESIDE):
         other = traces.items[first + (np.arange(day.size) - first + place + 1) % np.maximum(number, 1)]
-        again = (other[:, None] == found[:, :place]).any(axis=1) | (other == traces.items) | (place + 1 >= number)
+        again = (other[:, None] == found[:, :place]).any(axis=1) | (other == traces.items)
         found[:, place] = np.where(again, 2**32 - 1 - place, other)
     return found
 
