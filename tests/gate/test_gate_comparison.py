@@ -357,6 +357,7 @@ def test_the_most_exposed_are_compared():
     back = compare(new, old)
     assert (back.most_exposed_failing, len(back.warnings)) == ([], 1)
     assert back.most_exposed[-1].difference.value == pytest.approx(-0.4)
+    assert compare(new, limited(0.7, 0.9, "ef" * 32)).most_exposed_failing == []  # they failed before
     other = compare({**old, "attackers": old["attackers"][1:]}, new)
     assert {change.attacker for change in other.most_exposed} == {"crowd", "joint", "points"}
     assert other.most_exposed_failing == ["against all traces"]

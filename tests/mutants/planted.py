@@ -355,6 +355,8 @@ _GATE = (
         ("tests/test_request.py",),
     ),
     Mutant("src/entropie/job.py", '_JUDGED = {"seed", "replicates"}', "_JUDGED = set()", ("tests/test_request.py",)),
+    _in("gate", "exposed_comparison", "level_among(len(pairs))", "level_among(1)", "test_gate_comparison.py"),
+    _in("gate", "exposed_comparison", "and key not in gone", "", "test_gate_comparison.py"),
     _in("gate", "waiver", "if today > self.expires:", "if today >= self.expires:", "test_gate_judge.py"),
     _in("gate", "people", "or interval.low > limit", "or interval.value > limit", "test_gate_people.py"),
     _in(

@@ -134,12 +134,13 @@ def compare(old: dict[str, Any], new: dict[str, Any], given: float | str = 0.0) 
     pair = _Pair(typed(old), typed(new), same=_results(old) == _results(new))
     before, after = Side.of(pair.old), Side.of(pair.new)
     risk = Difference(0.0, 0.0, 0.0) if pair.same else difference(before.risk, after.risk)
-    hindrances, caveats = pair.hindrances(), pair.caveats()
+    hindrances = pair.hindrances()
     outcome: Outcome = _outcome(risk, tolerance)
     if pair.same:
         outcome = "unchanged"
     elif hindrances:
         outcome = "not comparable"
+    caveats = pair.caveats(outcome)
     return Comparison(
         schema=SCHEMA,
         old=before,
@@ -266,13 +267,17 @@ class _Pair:
             )
         return warnings
 
-    def caveats(self) -> list[_Warning]:
+    def caveats(self, outcome: Outcome) -> list[_Warning]:
         """What is to be known before relying on the difference."""
         old, new = self.old, self.new
         warnings = []
         if other := turned(old.verdict, new.verdict):
             warnings.append(_Warning(other, f"T{other[1:]}."))
-        warnings += [_Warning(*about) for about in told(self.exposed, self.failing)]
+        if outcome != "not comparable":
+            warnings += [
+                _Warning(None if outcome == "risen" else topic, sentence)  # a rise of all is no surprise among some
+                for topic, sentence in told(self.exposed, self.failing)
+            ]
         if old.input.obfuscated and new.input.obfuscated:
             topic = "both data are reports of a mechanism"
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))

@@ -65,7 +65,7 @@ def exposed_changes(old: Document, new: Document) -> list[ExposedChange]:
 
 def failing_now(old: Document, new: Document) -> list[str]:
     """Attackers whose most exposed surely exceed the new verdict's limit and did not before, by name."""
-    if new.verdict is None:
+    if new.verdict is None or not new.verdict.limit:  # no limit is 0; a document may say so
         return []
     limit, chance = new.verdict.limit, new.verdict.attempt_probability or 1.0
 
