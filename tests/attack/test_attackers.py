@@ -9,7 +9,7 @@ from attack_oracles import traces_of
 from entropie.attack.attacker import AttackerRow, Naming, Release, worse_than_guessing
 from entropie.attack.attackers import attacker_rows, scoped
 from entropie.attack.chance import exchanged_targets
-from entropie.attack.profile import profile_attack
+from entropie.attack.profile import profile_attack, rows
 from entropie.attack.profile.rows import naming_of
 from entropie.data.split import Split, knows, split_traces
 from entropie.data.traces import Traces
@@ -66,6 +66,11 @@ def test_every_attacker_has_its_rows(found: tuple[AttackerRow, ...]) -> None:
             assert [group.people for group in row.tail if group.alike == 1] == [20, row.targets]
         assert row.tail[-1].reidentified.value == pytest.approx(row.reidentified.value)
         assert row.top_k[0].error == pytest.approx(1.0 - row.reidentified.value)
+
+
+def test_conjunctions_are_not_looked_at_among_too_many_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MOST_EVENTS", 10)
+    assert "conjunctions" not in {row.matcher for row in rows_of(habits(1), scope=("profile",))}
 
 
 def test_who_is_in_scope(found: tuple[AttackerRow, ...]) -> None:

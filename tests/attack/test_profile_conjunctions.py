@@ -39,7 +39,7 @@ from entropie.request import Request
 DAY = 86_400
 
 
-def case(seed: int, users: int = 12, events: int = 150) -> tuple[Cells, list[Counter[tuple[int, int]]]]:
+def case(seed: int, users: int = 12, events: int = 150, width: int = 1) -> tuple[Cells, list[Counter[tuple[int, int]]]]:
     """Cells of random traces, and the same counted one by one."""
     rng = np.random.default_rng(seed)
     offsets = np.sort(np.append(rng.integers(0, events, users - 1), [0, events])).astype(np.int64)
@@ -49,22 +49,22 @@ def case(seed: int, users: int = 12, events: int = 150) -> tuple[Cells, list[Cou
         Counter((int(contexts[event]), int(outcomes[event])) for event in range(low, high) if there[event])
         for low, high in itertools.pairwise(offsets)
     ]
-    return cells_of(offsets, contexts, outcomes, there), slow
+    return cells_of(offsets, contexts, outcomes, there, width), slow
 
 
 def total(counts: Counter[tuple[int, int]], context: int) -> int:
     return sum(number for (there, _), number in counts.items() if there == context)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_cells_are_counted(seed: int) -> None:
-    cells, slow = case(seed)
+@pytest.mark.parametrize(("seed", "width"), [(0, 1), (1, 1), (2, 3)])
+def test_cells_are_counted(seed: int, width: int) -> None:
+    cells, slow = case(seed, width=width)
     for row, counts in enumerate(slow):
         mine = slice(cells.offsets[row], cells.offsets[row + 1])
         keys = [(int(key) >> 32, int(key) & (2**32 - 1)) for key in cells.keys[mine]]
         assert keys == sorted(counts)
         assert cells.counts[mine].tolist() == [counts[key] for key in keys]
-        assert cells.totals[mine].tolist() == [total(counts, context) for context, _ in keys]
+        assert cells.totals[mine].tolist() == [total(counts, context) // width for context, _ in keys]
 
 
 def betaln(one: float, other: float) -> float:
@@ -130,12 +130,44 @@ def test_shares_are_those_of_the_others() -> None:
     """Three people at one place: who alone comes at an hour is compared with those who never do."""
     offsets, contexts = np.array([0, 4, 8, 12]), np.zeros(12, np.uint32)
     hours = np.array([7, 7, 7, 8, 8, 8, 8, 9, 9, 9, 8, 8], np.uint32)
-    cells = cells_of(offsets, contexts, hours, np.ones(12, np.bool_))
+    cells = cells_of(offsets, contexts, hours, np.ones(12, np.bool_), 1)
     shares = shares_of(cells)
     first = {int(key) & 255: float(share) for key, share in zip(cells.keys[:2], shares[:2], strict=True)}
     backed = 2.0 * 3 / 12  # of the outcome in all contexts, as if of two events, or of two people
     assert first[7] in (pytest.approx(backed / (8 + 2)), pytest.approx(backed / (2 + 2)))
     assert first[8] > first[7]
+
+
+def test_shares_are_of_events_where_each_has_several_outcomes() -> None:
+    """Five people, everybody always with both outcomes: the share of each is nearly 1, not a half."""
+    offsets, contexts = np.arange(0, 41, 8), np.zeros(40, np.uint32)
+    cells = cells_of(offsets, contexts, np.tile([1, 2], 20).astype(np.uint32), np.ones(40, np.bool_), 2)
+    assert shares_of(cells).min() > 0.9
+    assert own_odds(cells, shares_of(cells))[1].max() <= 0.5
+
+
+def test_others_of_the_day_stand_beside_an_event() -> None:
+    """The next three of the day, after its last the first: items unlike the event's and each other."""
+    rng = np.random.default_rng(3)
+    drawn = random_traces(rng, 20, 14, 5, 1)
+    times = np.concatenate([np.sort(rng.integers(0, 4 * DAY, size)) for size in np.diff(drawn.offsets)])
+    traces = Traces(drawn.offsets, drawn.items, 5, times)
+    parts = parts_of(traces, None)
+    beside, there = parts["beside"]
+    numbers, whole = parts["number a day"]
+    seen = 0
+    for low, high in itertools.pairwise(traces.offsets):
+        for event in range(low, high):
+            day = [other for other in range(low, high) if times[other] // DAY == times[event] // DAY]
+            after = [day[(day.index(event) + step) % len(day)] for step in range(1, min(4, len(day)))]
+            items = {int(traces.items[other]) for other in after} - {int(traces.items[event])}
+            assert {int(code) for code in beside[event] if code < traces.domain_size} == items
+            assert len(set(beside[event].tolist())) == 3
+            assert whole[event] == (day[0] > low and day[-1] < high - 1)  # first and last days may be cut
+            assert not whole[event] or numbers[event] == len(day)
+            seen += len(items)
+    assert seen > 50
+    assert there.all()
 
 
 def test_how_many_have_outcomes_of_their_own_is_told() -> None:
@@ -183,9 +215,7 @@ def split_of(kind: str, crowd: Crowd) -> tuple[Split, NDArray[np.int64] | None]:
     return prepared.split, release_of(prepared).item_categories
 
 
-FOUND = [
-    kind for kind in TOGETHER if kind not in (*NOT_ALWAYS, "seldom but surely", "last of the day")
-]  # the last cost most
+FOUND = [kind for kind in TOGETHER if kind not in ("seldom but surely", "last of the day")]  # the last cost most
 
 
 @pytest.mark.parametrize("kind", FOUND)
@@ -200,8 +230,14 @@ def test_who_has_a_conjunction_of_their_own_is_named(kind: str) -> None:
         max(group.alike * group.reidentified.value for group in row.tail if group.people <= users // 10)
         for row in (named, shuffled)
     )
-    assert best >= 0.5
+    assert best >= (0.3 if kind in NOT_ALWAYS else 0.5)
     assert chance <= 0.25
+
+
+def test_what_speaks_loudly_of_wrong_people_is_turned_down() -> None:
+    """Two and two are always at a place of their own: the other is surely wrong, and nobody is named with great odds."""
+    both = [Traces(np.arange(0, 1201, 6), np.repeat(np.arange(200) // 2, 6).astype(np.uint32), 100) for _ in range(2)]
+    assert conjunctions(*both).clarity(2).max() <= -1.0
 
 
 def test_nobody_is_named_where_all_do_alike() -> None:

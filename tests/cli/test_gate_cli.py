@@ -372,7 +372,8 @@ def test_compare_json_is_the_difference(entropie, two):
     assert found["error_difference"]["value"] == pytest.approx(errors[1]["value"] - errors[0]["value"])
     low = np.hypot(errors[1]["value"] - errors[1]["low"], errors[0]["high"] - errors[0]["value"])
     assert found["error_difference"]["low"] == pytest.approx(errors[1]["value"] - errors[0]["value"] - low)
-    assert (found["outcome"], found["same_input"], found["warnings"]) == ("risen", False, [])
+    assert (found["outcome"], found["same_input"], len(found["warnings"])) == ("risen", False, 1)
+    assert found["warnings"][0].startswith("The most exposed ")
 
 
 def test_compare_the_other_way_and_with_itself(entropie, two):

@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from gate_documents import SHA, headed
+from gate_documents import SHA, assessment, headed, wilson
 from hypothesis import given
 from hypothesis import strategies as st
 
 from entropie.errors import InvalidInput, InvalidParameter
-from entropie.gate.comparison import Difference, compare, difference
+from entropie.gate.comparison import compare
+from entropie.gate.difference import Difference, difference
 from entropie.gate.judge import Gate
-from entropie.measures.intervals import Interval, wilson
+from entropie.measures.intervals import Interval
+from entropie.measures.intervals import wilson as score_interval
 from entropie.request import Limits
 
 
@@ -34,7 +36,7 @@ def newcombe(right_1: int, n_1: int, right_2: int, n_2: int) -> tuple[float, flo
 
 
 def of_counts(right: int, n: int) -> Interval:
-    low, high = wilson(right, n)
+    low, high = score_interval(right, n)
     return Interval(right / n, float(low), float(high))
 
 
@@ -130,6 +132,9 @@ def test_exact_document():
         "pse_bits": {"value": 3.0, "low": 2.5, "high": 3.5},
         "pse_bits_are_lower_bound": False,
     }
+    for document in (old, new):
+        for of in document["attackers"]:
+            of["tail"] = of["tail"][-1:]  # nobody stands out
     found = compare(old, new, 0.05).to_json()
     found["sentence"] = found["sentence"].replace("\N{NO-BREAK SPACE}", " ")
     assert found == {
@@ -154,6 +159,8 @@ def test_exact_document():
         "pse_bits_difference": {"value": 0.0, "low": -bits, "high": bits},
         "pie_bits_difference": 0.5,
         "outcome": "risen",
+        "most_exposed": [],
+        "most_exposed_failing": [],
         "newly_failed": False,
         "sentence": (
             "75 % of people are re-identified, before 25 %: +50.0 points (at least 95 % CI +32.3 to +67.7 points). The "
@@ -320,6 +327,40 @@ def test_a_verdict_that_turned_is_told_first():
     assert compare(kind, kind).warnings == []
     for old, new in ((kind, kind), (strict, strict), (strict, kind), (headed(), strict)):
         assert (compare(old, new).newly_failed, compare(old, new).exit_code()) == (False, 0)
+
+
+def limited(worst: float, kind: float, sha: str) -> dict:
+    """A group of each attacker, and one of 20 people by one kind of conjunction, which stands before all of its row."""
+    document = assessment(0.02, worst, facts={"sha256": sha})
+    alone = {"share": 0.02, "people": 20, "reidentified": wilson(kind, 20)}
+    document["attackers"][1]["tail"][:0] = [alone, {**alone, "alike": 2}, {**alone, "reidentified": wilson(0.0, 20)}]
+    return Gate.of(Limits(limit=0.33, limit_name="ours", fail_on="worst")).applied(document)
+
+
+def test_the_most_exposed_are_compared():
+    """The average stays; of the 100 most exposed 20 were re-identified, 60 are now: all five differences hold together."""
+    old, new = limited(0.2, 0.0, "ab" * 32), limited(0.6, 0.9, "cd" * 32)
+    found = compare(old, new)
+    groups = sorted((change.attacker, change.new.people) for change in found.most_exposed)
+    assert groups == [("crowd", 20), ("crowd", 100), ("joint", 100), ("points", 100), ("profile", 100)]
+    before, now = (Interval(**wilson(share, 100, 5)) for share in (0.2, 0.6))
+    first, want = found.most_exposed[0], difference(before, now)
+    assert first.difference.to_json() == pytest.approx(want.to_json())
+    assert found.most_exposed_failing == ["earlier behaviour", "against all traces"]
+    first_words = (
+        "The most exposed 10 % of people, by earlier behaviour: 60 % are re-identified, before 20 %: +40.0 points"
+    )
+    said = [warning.replace("\N{NO-BREAK SPACE}", " ") for warning in found.warnings]
+    assert said[1] == f"{first_words} (at least 95 % CI +{100 * want.low:.1f} to +{100 * want.high:.1f} points)."
+    both = "those by earlier behaviour and against all traces"
+    assert said[2] == f"The most exposed exceed the limit now, and did not surely before: {both}."
+    back = compare(new, old)
+    assert (back.most_exposed_failing, len(back.warnings)) == ([], 1)
+    assert back.most_exposed[-1].difference.value == pytest.approx(-0.4)
+    assert compare(new, limited(0.7, 0.9, "ef" * 32)).most_exposed_failing == []  # they failed before
+    other = compare({**old, "attackers": old["attackers"][1:]}, new)
+    assert {change.attacker for change in other.most_exposed} == {"crowd", "joint", "points"}
+    assert other.most_exposed_failing == ["against all traces"]
 
 
 def test_other_matchers_and_bits_beyond_the_data():

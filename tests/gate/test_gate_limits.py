@@ -81,6 +81,10 @@ NARROWED = [
         "30 people with no events before or after 2026-03-01 were attacked by known events alone (--rule halves).",
     ),
     (
+        {**assessment(**CALM, split={"dropped_users": 30}), "users": 970}, {},
+        "30 people with no events in the later half were attacked by known events alone.",
+    ),
+    (
         {**assessment(**CALM), "events": 2_000_001}, {},
         "Conjunctions (a place at an hour) were not looked at: more than 2,000,000 events.",
     ),

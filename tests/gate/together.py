@@ -273,8 +273,8 @@ TOGETHER_RISKS: Mapping[str, float] = {
 }  # fmt: skip
 """True risk of the exposed, at least, where it is not nearly 1: some have the same conjunction, or show it seldom."""
 
-NOT_ALWAYS = ("together in a day", "hours of places")
-"""Kinds that are not found, or not always."""
+NOT_ALWAYS = ("together in a day",)
+"""Kinds that are not found among many people."""
 
 
 def _days(crowd: Crowd) -> int:

@@ -27,6 +27,10 @@ def _in(folder: str, file: str, text: str, instead: str, *tests: str, jit: bool 
 _DENSE = "tests/attack/test_attack_scoring.py::test_against_the_dense_matrix"
 _PIECES = "tests/attack/test_attack_scoring.py::test_pieces_threads_heads_and_order_change_nothing"
 
+_TOGETHER = "tests/attack/test_profile_conjunctions.py"
+_BESIDE = f"{_TOGETHER}::test_others_of_the_day_stand_beside_an_event"
+_RATIOS = f"{_TOGETHER}::test_likelihood_ratios_are_those_of_the_formula"
+
 _THEORY = (
     _in("theory", "fano", "start = list_size * (1.0", "start = (1.0", "test_theory_fano.py"),
     _in(
@@ -191,6 +195,83 @@ _ATTACK = (
     ),
     _in("attack", "index", "min(_LARGEST_EXPONENT, 61 -", "min(_LARGEST_EXPONENT, 64 -", "test_attack_index.py"),
 )
+_CONJUNCTIONS = (
+    _in(
+        "attack/profile",
+        "conjunctions",
+        "(others[0] + backed * anywhere[which])",
+        "(others[0] + backed)",
+        _TOGETHER + "::test_shares_are_those_of_the_others",
+    ),
+    _in(
+        "attack/profile",
+        "conjunctions",
+        "np.maximum(each[which] - mine, 0.0)",
+        "each[which]",
+        _TOGETHER + "::test_shares_are_those_of_the_others",
+    ),
+    _in(
+        "attack/profile",
+        "conjunctions",
+        "np.bincount(context, each) / cells.width",
+        "np.bincount(context, each)",
+        _TOGETHER + "::test_shares_are_of_events_where_each_has_several_outcomes",
+    ),
+    _in(
+        "attack/profile",
+        "conjunctions",
+        "return odd * MOST_CHANCE + (1.0 - odd) * seldom,",
+        "return np.full(users, seldom),",
+        _TOGETHER + "::test_how_many_have_outcomes_of_their_own_is_told",
+    ),
+    _in(
+        "attack/profile",
+        "conjunctions",
+        "        scores - usual,\n        others - usual,",
+        "        scores,\n        others,",
+        _TOGETHER + "::test_what_speaks_loudly_of_wrong_people_is_turned_down",
+    ),
+    _in(
+        "attack/profile",
+        "conjunctions",
+        "_taken(known, some), some, chance, 1)",
+        "_taken(known, some), some - 1, chance, 1)",
+        _TOGETHER,
+    ),
+    _in("attack/profile", "conjunctions", "for kind in order[: 2 * ALONE])", "for kind in order[:0])", _TOGETHER),
+    _in("attack/profile", "conjunctions", "NOBODY, order[kind.people])", "NOBODY, kind.people)", _TOGETHER),
+    _in("attack/profile", "parts", "spans >= SPANS[name]", "spans >= 0", _TOGETHER + "::test_dates_are_no_habits"),
+    _in("attack/profile", "parts", " | (other == traces.items)", "", _BESIDE),
+    _in("attack/profile", "parts", "np.where(cut[which], -1, number)", "number", _BESIDE),
+    _in(
+        "attack/profile",
+        "rows",
+        "alone = tuple(loudest_naming(one, owners, users) for one in found.alone)",
+        "alone = ()",
+        _TOGETHER,
+    ),
+    _in("attack/profile", "rows", "<= MOST_EVENTS:", "<= 10**12:", "tests/attack/test_attackers.py"),
+    _in("gate", "limits", "document.events > MOST_EVENTS)", "False)", "test_gate_limits.py"),
+    _in("kernels", "conjunctions", "if person == but[row]:", "if False:", _RATIOS, jit=False),
+    _in("kernels", "conjunctions", "math.log(chances[row]) + odds[place]", "odds[place]", _RATIOS, jit=False),
+    _in("kernels", "conjunctions", "facts[place, 5] + usual, facts", "usual, facts", _RATIOS, jit=False),
+    _in(
+        "kernels",
+        "conjunctions",
+        "scores[row, kept - 1]:\n                total = sums[person] + _missed(own, person, targets, row, absent, present)",
+        "scores[row, kept - 1]:\n                total = sums[person]",
+        _RATIOS,
+        jit=False,
+    ),
+    _in(
+        "kernels",
+        "conjunctions",
+        "counts[begin:end].sum() // width",
+        "counts[begin:end].sum()",
+        _TOGETHER + "::test_cells_are_counted",
+        jit=False,
+    ),
+)
 _GATE = (
     _in("gate", "groups", "if risk.high <= limit:", "if risk.value <= limit:", "test_gate_groups.py"),
     _in("gate", "groups", "if risk.low > limit and", "if risk.value > limit and", "test_gate_groups.py"),
@@ -274,11 +355,13 @@ _GATE = (
         ("tests/test_request.py",),
     ),
     Mutant("src/entropie/job.py", '_JUDGED = {"seed", "replicates"}', "_JUDGED = set()", ("tests/test_request.py",)),
+    _in("gate", "exposed_comparison", "level_among(len(pairs))", "level_among(1)", "test_gate_comparison.py"),
+    _in("gate", "exposed_comparison", "and key not in gone", "", "test_gate_comparison.py"),
     _in("gate", "waiver", "if today > self.expires:", "if today >= self.expires:", "test_gate_judge.py"),
     _in("gate", "people", "or interval.low > limit", "or interval.value > limit", "test_gate_people.py"),
     _in(
         "gate",
-        "comparison",
+        "difference",
         "below = math.hypot(max(0.0, new.value - new.low), max(0.0, old.high - old.value))",
         "below = math.hypot(max(0.0, new.value - new.low), max(0.0, old.value - old.low))",
         "test_gate_comparison.py",
@@ -367,6 +450,7 @@ MUTANTS = (
     *_MEASURES,
     *_KERNELS,
     *_ATTACK,
+    *_CONJUNCTIONS,
     *_GATE,
     *_DATA,
     *_PLAN_AND_ENGINE,

@@ -86,6 +86,22 @@ def test_data_that_meet_the_limit_need_nothing() -> None:
     assert found.sentences[0].startswith("The data as they are meet the limit of")
 
 
+def test_a_limited_pass_is_told_and_taken_where_it_is_accepted() -> None:
+    """30 people with two events: whatever is done, known events alone attack them."""
+    table = pa.concat_tables([own_items(60), own_items(90, 2).slice(60 * 2)])
+    same = Mitigation("category", "same")
+    asked = {"scope": ["points"], **LIMIT, **FEW}
+    found = sweep(table, [same], only=True, **asked)
+    assert (found.outcome, found.exit_code, found.plan) == ("open", 3, None)
+    assert found.limited is row_of(found, same)
+    assert spaced(found.sentences[0]).startswith(
+        "Open: the limit of 30 % (ours) is met in a limited way (--accept-limited): release the column same instead of "
+    )
+    assert "30 people with fewer than 10 events" in found.sentences[0]
+    taken = sweep(table, [same], only=True, accept_limited=True, **asked)
+    assert (taken.outcome, taken.cheapest, taken.limited) == ("met", row_of(taken, same), None)
+
+
 def test_risk_in_the_order_goes_with_the_order() -> None:
     found = sweep(own_order(60), [Mitigation("time_unit", "none")], only=True, **LIMIT, **FEW)
     assert found.as_it_is.decision == "FAIL"

@@ -21,8 +21,8 @@ from entropie.attack.point_errors import beliefs_of, score_queries
 from entropie.attack.points import RESOLUTIONS, TO, PointIndex, Resolution, drawn_points, draws_for, own_resolution
 from entropie.attack.profile.attack import learn, name_targets
 from entropie.attack.profile.candidates import Candidates
-from entropie.attack.profile.conjunctions import MOST_EVENTS, conjunctions
-from entropie.attack.profile.rows import MATCHER, TOGETHER, loudest_naming, naming_of
+from entropie.attack.profile.conjunctions import MOST_EVENTS
+from entropie.attack.profile.rows import MATCHER, naming_of, together_row
 from entropie.attack.scoring import core_count
 from entropie.data.known import KnownFile
 from entropie.data.traces import Traces, cut_runs
@@ -69,18 +69,8 @@ def _profile_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:
         row = naming_of(lists, owners, users)
         yield AttackerRow.of(NAME, "the known file", users, row, control, matcher=matcher, seconds=seconds)
     if shared < CONTAINED and max(file.known.events, file.release.events) <= MOST_EVENTS:
-        yield _together_row(file, request, shuffled)
-
-
-def _together_row(file: KnownFile, request: Request, shuffled: NDArray[np.int64]) -> AttackerRow:
-    """What goes together in nobody else's life."""
-    users, begun = file.known.users, clock.perf_counter()
-    threads = core_count(request.run.threads)
-    found = conjunctions(file.known, file.release, rows=file.attacked, threads=threads).first(file.targets.size)
-    row = loudest_naming(found, file.targets, users)
-    control = loudest_naming(found, shuffled, users) if request.attackers.control else None
-    seconds = clock.perf_counter() - begun
-    return AttackerRow.of(NAME, "the known file", users, row, control, matcher=TOGETHER, seconds=seconds)
+        sides = (file.known, file.release, None, file.attacked)
+        yield together_row(request, NAME, "the known file", sides, owners, shuffled)
 
 
 def _matcher_rows(file: KnownFile, request: Request) -> Iterator[AttackerRow]:

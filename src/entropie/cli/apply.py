@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from entropie.cli import output
-from entropie.cli.commands import assess_after, attributes_after, command_line
+from entropie.cli.commands import apply_after, assess_after, attributes_after, command_line
 from entropie.cli.options import FILE, Command, option, options_of, public_option, viewed
 from entropie.request import Run, Source
 from entropie.words import plural
@@ -87,6 +87,11 @@ class Safer:
         with output.stages(quiet=quiet) as how["progress"]:
             made = attempts.run(partial(applied, plan, data, self.file, **how))
         return [] if made is None else ["", applied_text(made, self.file, None)]
+
+    def later(self, plan: ReleasePlan | TablePlan | None, file: Path, data: str | None, url: str | None) -> list[str]:
+        """The command that writes it by the plan in a file, where one was found and nothing is written at once."""
+        command = None if plan is None or self.file is not None else apply_after(file, data, url)
+        return [] if command is None else [command_line("Apply:", command)]
 
 
 def applied_text(made: Manifest | TableManifest, out: Path, key: Path | None) -> str:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from entropie._version import __version__
 from entropie.cli import output
 from entropie.cli.apply import Safer
-from entropie.cli.commands import apply_after, command_line
 from entropie.cli.options import (
     COUNT,
     FILE,
@@ -101,8 +100,7 @@ def generalise(table: Path, out: Path | None, apply_to: Path | None, view: outpu
     if out is not None:
         shown.append(f"All numbers: {output.name(out / FILES[0])}")
         shown += [f"Plan:        {output.name(out / FILES[1])}"] if result.plan else []
-        apply_it = apply_after(out / FILES[1], str(table), None) if result.plan and apply_to is None else None
-        shown += [] if apply_it is None else [command_line("Apply:", apply_it)]
+        shown += safer.later(result.plan, out / FILES[1], str(table), None)
     view.show(result.to_json, lambda: "\n".join([*shown, *told]))
     attempts.raise_failed()
     return result.exit_code

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from entropie.cli import output
 from entropie.cli.apply import Safer
-from entropie.cli.commands import apply_after, command_line
 from entropie.cli.options import (
     COUNT,
     FILE,
@@ -153,10 +152,9 @@ def sweep(
     how = {name: options[name] for name in ("source", "memory")}
     told = safer.told(result.plan, events, attempts, view.quiet, **how)
     called = result.input.source if events in (None, "-") else Path(str(events)).name or str(events)
-    files = [] if out is None else [_files(result, out)]
-    apply_it = None if out is None or apply_to is not None else apply_after(out / FILES[2], events, options["source"])
-    if result.plan is not None and apply_it is not None:
-        files.append(command_line("Apply:", apply_it))
+    files = []
+    if out is not None:
+        files = [_files(result, out), *safer.later(result.plan, out / FILES[2], events, options["source"])]
     view.show(
         result.to_json,
         lambda: "\n".join(
@@ -171,6 +169,8 @@ def _next(result: Swept) -> list[str]:
     """What to do where nothing was chosen."""
     if result.chosen is not None:
         return []
+    if result.limited is not None:
+        return ["Next:        mend what limits it, or accept that (--accept-limited)"]
     if result.left:
         return ["Next:        try more combinations (--budget N)"]
     if result.outcome == "open":

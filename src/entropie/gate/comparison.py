@@ -1,21 +1,11 @@
-"""Two assessments side by side: did the risk rise, and how sure is that?
-
-The difference of two shares, or of two amounts of bits, gets the interval of Newcombe (1998), called MOVER since: with
-d = new - old,
-
-    low  = d - sqrt((new - new.low)^2 + (old.high - old)^2)
-    high = d + sqrt((new.high - new)^2 + (old - old.low)^2).
-
-It needs nothing but the two intervals and takes the two results for independent. Where an interval is wider than a
-95 % one because it allows for the choice among several attacks, so is that of the difference: at least 95 %.
-"""
+"""Two assessments side by side: did the risk rise, and how sure is that?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from msgspec import field
 
@@ -24,6 +14,8 @@ from entropie.document.assessment import Attacker
 from entropie.document.base import Count, Part
 from entropie.document.measured import BitsInterval, ShareInterval
 from entropie.document.verdict import Verdict
+from entropie.gate.difference import Difference, difference
+from entropie.gate.exposed_comparison import ExposedChange, exposed_changes, failing_now, told
 from entropie.theory import checks
 from entropie.words import count, percent, points, stated
 
@@ -32,14 +24,6 @@ Outcome = Literal["risen", "fallen", "not risen", "undecided", "unchanged", "not
 """risen: the whole interval is above the tolerance; fallen: the whole interval is below zero; not risen: no part of the
 interval is above the tolerance; undecided: the interval lies on both sides of it; unchanged: the same results of the
 same input; not comparable: another attack was made."""
-
-
-class Difference(Part, frozen=True):
-    """New minus old with the ends of the difference's interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Side(Part, frozen=True):
@@ -81,6 +65,8 @@ class Comparison(Part, frozen=True):
     tolerance             largest rise of the risk that is accepted, a share of people
     risk_level            what the interval of the risk's difference is: '95 %', or 'at least 95 %'
     pse_bits_difference   null where either side's bits are more than its data can show
+    most_exposed          the most exposed people of attackers that both have; the surest rise first
+    most_exposed_failing  attackers whose most exposed exceed the new verdict's limit now and did not surely before
     newly_failed          whether the new verdict is FAIL and the old one was not
     """
 
@@ -94,6 +80,8 @@ class Comparison(Part, frozen=True):
     error_difference: Difference
     pse_bits_difference: Difference | None
     pie_bits_difference: float
+    most_exposed: list[ExposedChange]
+    most_exposed_failing: list[str]
     outcome: Outcome
     newly_failed: bool
     sentence: str
@@ -146,12 +134,13 @@ def compare(old: dict[str, Any], new: dict[str, Any], given: float | str = 0.0) 
     pair = _Pair(typed(old), typed(new), same=_results(old) == _results(new))
     before, after = Side.of(pair.old), Side.of(pair.new)
     risk = Difference(0.0, 0.0, 0.0) if pair.same else difference(before.risk, after.risk)
-    hindrances, caveats = pair.hindrances(), pair.caveats()
+    hindrances = pair.hindrances()
     outcome: Outcome = _outcome(risk, tolerance)
     if pair.same:
         outcome = "unchanged"
     elif hindrances:
         outcome = "not comparable"
+    caveats = pair.caveats(outcome)
     return Comparison(
         schema=SCHEMA,
         old=before,
@@ -163,32 +152,14 @@ def compare(old: dict[str, Any], new: dict[str, Any], given: float | str = 0.0) 
         error_difference=Difference(0.0 - risk.value, 0.0 - risk.high, 0.0 - risk.low),
         pse_bits_difference=_bits_difference(before, after, pair.same),
         pie_bits_difference=after.pie_bits - before.pie_bits,
+        most_exposed=pair.exposed,
+        most_exposed_failing=pair.failing,
         outcome=outcome,
         newly_failed=fails_now(pair.old.verdict, pair.new.verdict),
         sentence=pair.sentence(risk, outcome, tolerance, [*hindrances, *caveats]),
         assumption=pair.assumption,
         warnings=[warning.sentence for warning in (*hindrances, *caveats)],
     )
-
-
-class _Ends(Protocol):
-    @property
-    def value(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
-def difference(old: _Ends, new: _Ends) -> Difference:
-    """New minus old with the interval of the module's docstring.
-
-    An end on the wrong side of its own value counts as no uncertainty on that side.
-    """
-    value = new.value - old.value
-    below = math.hypot(max(0.0, new.value - new.low), max(0.0, old.high - old.value))
-    above = math.hypot(max(0.0, new.high - new.value), max(0.0, old.value - old.low))
-    return Difference(value, value - below, value + above)
 
 
 def _outcome(risk: Difference, tolerance: float) -> Outcome:
@@ -246,6 +217,14 @@ class _Pair:
         return self.old.input.sha256 is not None and self.old.input.sha256 == self.new.input.sha256
 
     @property
+    def exposed(self) -> list[ExposedChange]:
+        return [] if self.same else exposed_changes(self.old, self.new)
+
+    @property
+    def failing(self) -> list[str]:
+        return failing_now(self.old, self.new)
+
+    @property
     def level(self) -> Literal["95 %", "at least 95 %"]:
         chosen_among = max(self.old.headline.chosen_among, self.new.headline.chosen_among)
         return "at least 95 %" if chosen_among > 1 else "95 %"
@@ -288,12 +267,17 @@ class _Pair:
             )
         return warnings
 
-    def caveats(self) -> list[_Warning]:
+    def caveats(self, outcome: Outcome) -> list[_Warning]:
         """What is to be known before relying on the difference."""
         old, new = self.old, self.new
         warnings = []
         if other := turned(old.verdict, new.verdict):
             warnings.append(_Warning(other, f"T{other[1:]}."))
+        if outcome != "not comparable":
+            warnings += [
+                _Warning(None if outcome == "risen" else topic, sentence)  # a rise of all is no surprise among some
+                for topic, sentence in told(self.exposed, self.failing)
+            ]
         if old.input.obfuscated and new.input.obfuscated:
             topic = "both data are reports of a mechanism"
             warnings.append(_Warning(f"{topic}, so their risk is understated", f"{topic.capitalize()}; {_MECHANISM}."))

@@ -108,10 +108,10 @@ def _of_the_people(document: Document) -> Iterator[str]:
             f"known events alone (--min-events {_FEWEST_EVENTS})."
         )
     if late >= LEAST_PEOPLE:
-        yield (
-            f"{plural(late, 'person', 'people')} with no events before or after {document.split.cut} were attacked by "
-            "known events alone (--rule halves)."
-        )
+        cut = document.split.cut
+        when = "in the later half" if cut is None else f"before or after {cut}"
+        mend = "" if cut is None else " (--rule halves)"
+        yield f"{plural(late, 'person', 'people')} with no events {when} were attacked by known events alone{mend}."
 
 
 def _of_the_data(document: Document) -> Iterator[str]:

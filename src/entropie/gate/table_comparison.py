@@ -10,7 +10,8 @@ from typing import Literal
 
 from entropie.document.base import Count, Part, Share
 from entropie.document.measured import ShareInterval
-from entropie.gate.comparison import Difference, Outcome, difference, fails_now, grown, tolerated, turned
+from entropie.gate.comparison import Outcome, fails_now, grown, tolerated, turned
+from entropie.gate.difference import Difference, difference
 from entropie.mitigate.attribute_risk import AttributeRisk
 from entropie.words import count, listed, percent, points, stated
 

@@ -23,12 +23,15 @@ _GRID = 2.0**20  # sums are of whole numbers of 1/_GRID: the same in any order
 
 
 class Cells(NamedTuple):
-    """Cells of traces, row r having offsets[r]..offsets[r + 1] - 1, by key; how often each occurs, and its context."""
+    """Cells of traces, row r having offsets[r]..offsets[r + 1] - 1, by key; how often each occurs, and its context; and
+    how many outcomes, no two alike, every event has.
+    """
 
     offsets: Ints
     keys: Keys
     counts: Ints
     totals: Ints
+    width: int
 
 
 class Own(NamedTuple):
@@ -36,26 +39,22 @@ class Own(NamedTuple):
 
     offsets: Ints
     keys: Keys
-    usual: Floats  # ln p of the outcome in the context among the others, and ln(1 - p)
-    unusual: Floats
-    own: Floats  # the same for this person, if the share is their own
-    other: Floats
-    sure: Floats  # ln of the chance that it is, and that it is not
-    unsure: Floats
+    facts: Floats  # of each ln p of the outcome in the context among the others, and ln(1 - p); the same for this
+    # person, if the share is their own; ln of the chance that it is, and that it is not
 
 
 class Posted(NamedTuple):
-    """The cells of all people by key: people starts[k]..starts[k + 1] - 1 have keys[k], at these places of `Own`."""
+    """The cells of all people by key: people starts[k]..starts[k + 1] - 1 have keys[k], and these facts of `Own`."""
 
     keys: Keys
     starts: Ints
     people: Codes
-    places: Codes
+    facts: Floats
 
 
 @njit(nogil=True, cache=True)
-def cells_of(offsets: Ints, contexts: Codes, outcomes: Codes, there: Flags) -> Cells:
-    """Distinct cells of each trace; events that have none count nowhere."""
+def cells_of(offsets: Ints, contexts: Codes, outcomes: Codes, there: Flags, width: int) -> Cells:
+    """Distinct cells of each trace; events that have none count nowhere. So many entries in a row are of one event."""
     rows = offsets.shape[0] - 1
     keys = np.empty(contexts.shape[0], np.uint64)
     counts, totals = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
@@ -75,19 +74,19 @@ def cells_of(offsets: Ints, contexts: Codes, outcomes: Codes, there: Flags) -> C
                 counts[at - 1] += 1
             else:
                 if place > 0 and held[place] >> np.uint64(32) != held[place - 1] >> np.uint64(32):
-                    _close(counts, totals, context, at)
+                    _close(counts, totals, context, at, width)
                     context = at
                 keys[at], counts[at] = held[place], 1
                 at += 1
-        _close(counts, totals, context, at)
+        _close(counts, totals, context, at, width)
         found[row + 1] = at
-    return Cells(found, keys[:at].copy(), counts[:at].copy(), totals[:at].copy())
+    return Cells(found, keys[:at].copy(), counts[:at].copy(), totals[:at].copy(), width)
 
 
 @inner
-def _close(counts: Ints, totals: Ints, begin: int, end: int) -> None:
+def _close(counts: Ints, totals: Ints, begin: int, end: int, width: int) -> None:
     """A context is complete: its cells get how often it occurs."""
-    total = counts[begin:end].sum()
+    total = counts[begin:end].sum() // width
     for place in range(begin, end):
         totals[place] = total
 
@@ -106,8 +105,9 @@ def _log_sum(one: float, other: float) -> float:
 @njit(nogil=True, cache=True)
 def own_odds(cells: Cells, shares: Floats) -> tuple[Floats, Floats, Ints]:
     """ln of how much likelier the counts of each cell are if that outcome is the person's own, times its share: an own
-    outcome is drawn as outcomes are, and its share is anything from 0 to 1 alike. And the same of each context that a
-    person has more than once, whichever outcome is their own there, not a logarithm; and whose context it is.
+    outcome is drawn as outcomes are, any one of those of an event, and its share is anything from 0 to 1 alike. And the
+    same of each context that a person has more than once, whichever outcome is their own there, not a logarithm; and
+    whose context it is.
     """
     size = cells.keys.shape[0]
     odds, whole, whose = np.empty(size), np.empty(size), np.empty(size, np.int64)
@@ -117,7 +117,7 @@ def own_odds(cells: Cells, shares: Floats) -> tuple[Floats, Floats, Ints]:
             count, rest, share = cells.counts[place], cells.totals[place] - cells.counts[place], shares[place]
             odds[place] = (
                 _log_beta(count + 1.0, rest + 1.0) - (count - 1.0) * math.log(share) - rest * math.log1p(-share)
-            )
+            ) - math.log(cells.width)
             if cells.totals[place] > 1:
                 first = place == cells.offsets[row] or cells.keys[place] >> np.uint64(32) != cells.keys[
                     place - 1
@@ -158,31 +158,24 @@ def own_cells(cells: Cells, shares: Floats, odds: Floats, chances: Floats, most:
                 offsets[row + 1] += 1
     places = np.flatnonzero(kept)
     own = (cells.counts[places] + 1.0) / (cells.totals[places] + 2.0)
-    return (
-        Own(
-            np.cumsum(offsets),
-            cells.keys[places],
-            np.log(shares[places]),
-            np.log1p(-shares[places]),
-            np.log(own),
-            np.log1p(-own),
-            sure[places],
-            np.log(np.maximum(-np.expm1(sure[places]), 1e-12)),
-        ),
-        worth[places],
-    )
+    facts = np.empty((places.shape[0], 6))
+    facts[:, 0], facts[:, 1] = np.log(shares[places]), np.log1p(-shares[places])
+    facts[:, 2], facts[:, 3] = np.log(own), np.log1p(-own)
+    facts[:, 4], facts[:, 5] = sure[places], np.log(np.maximum(-np.expm1(sure[places]), 1e-12))
+    return Own(np.cumsum(offsets), cells.keys[places], facts), worth[places]
 
 
 @inner
-def _gain(own: Own, place: int, count: float, rest: float, chance: float, unknown: float) -> float:
+def _gain(facts: Floats, place: int, count: float, rest: float, absent: float, present: float, unknown: float) -> float:
     """ln of how much likelier a target has an outcome so often if it is this person's than if nothing is known of them.
 
-    `unknown` is ln of its likelihood under any share alike.
+    `absent` and `present` are ln of the chance that it is nobody's own, and somebody's; `unknown` of its likelihood
+    under any share alike.
     """
-    usual = count * own.usual[place] + rest * own.unusual[place]
-    mine = count * own.own[place] + rest * own.other[place]
-    known = _log_sum(own.unsure[place] + usual, own.sure[place] + mine)
-    nothing = _log_sum(math.log1p(-chance) + usual, math.log(chance) + own.usual[place] + unknown)
+    usual = count * facts[place, 0] + rest * facts[place, 1]
+    mine = count * facts[place, 2] + rest * facts[place, 3]
+    known = _log_sum(facts[place, 5] + usual, facts[place, 4] + mine)
+    nothing = _log_sum(absent + usual, present + facts[place, 0] + unknown)
     return float(np.rint((known - nothing) * _GRID) / _GRID)
 
 
@@ -195,6 +188,7 @@ def told_people(
     per target, but[t], is passed over.
     """
     rows, users = targets.offsets.shape[0] - 1, own.offsets.shape[0] - 1
+    absent, present = math.log1p(-chance), math.log(chance)
     best = np.full((rows, kept), NOBODY, np.int64)
     scores = np.zeros((rows, kept))
     others = np.full(rows, -np.inf)
@@ -220,13 +214,13 @@ def told_people(
                     sums[person] = 0.0
                     reached[found] = person
                     found += 1
-                sums[person] += _gain(own, posted.places[post], count, rest, chance, unknown)
+                sums[person] += _gain(posted.facts, post, count, rest, absent, present, unknown)
         reached[:found].sort()
         for place in range(found):
             person = reached[place]
             met[person] = False
             if sums[person] > scores[row, kept - 1]:
-                total = sums[person] + _missed(own, person, targets, row, chance)
+                total = sums[person] + _missed(own, person, targets, row, absent, present)
                 _place(best[row], scores[row], person, total)
         if found > kept:
             others[row] = _log_of_others(sums, reached[:found], best[row])
@@ -245,7 +239,7 @@ def _log_of_others(sums: Floats, people: Ints, best: Ints) -> float:
 
 
 @inner
-def _missed(own: Own, person: int, targets: Cells, row: int, chance: float) -> float:
+def _missed(own: Own, person: int, targets: Cells, row: int, absent: float, present: float) -> float:
     """What speaks against a person: cells of their own that a target lacks, where it has the context."""
     total = 0.0
     at, high = targets.offsets[row], targets.offsets[row + 1]
@@ -259,7 +253,7 @@ def _missed(own: Own, person: int, targets: Cells, row: int, chance: float) -> f
             continue
         if targets.keys[beside] >> np.uint64(32) == key >> np.uint64(32):
             rest = float(targets.totals[beside])
-            total += _gain(own, place, 0.0, rest, chance, _log_beta(1.0, rest + 1.0))
+            total += _gain(own.facts, place, 0.0, rest, absent, present, _log_beta(1.0, rest + 1.0))
     return total
 
 

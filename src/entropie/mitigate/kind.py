@@ -115,7 +115,7 @@ class Kind:
     tried           the settings that are tried unless others are named
     columns         the columns that a setting needs beside the events
     on_map, timed   whether it needs coordinates, and times
-    unlike          settings whose action is another
+    unlike          title and action of settings that are called otherwise
     """
 
     name: str
@@ -131,7 +131,7 @@ class Kind:
     columns: Callable[[Any], tuple[str, ...]] = lambda setting: ()
     on_map: bool = False
     timed: Callable[[Any], bool] = lambda setting: False
-    unlike: Mapping[Setting, str] = field(default_factory=dict)
+    unlike: Mapping[Setting, tuple[str, str]] = field(default_factory=dict)
 
 
 Prepare = Callable[[Blocks, Any], Change]

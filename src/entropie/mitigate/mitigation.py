@@ -39,12 +39,12 @@ class Mitigation:
     @property
     def name(self) -> str:
         """It in two or three words, for tables."""
-        return self.of.title.format(self._value)
+        return self._called[0].format(self._value)
 
     @property
     def action(self) -> str:
         """What to do, as the beginning of a sentence."""
-        return self.of.unlike.get(self.setting, self.of.action).format(self._value)
+        return self._called[1].format(self._value)
 
     @property
     def needs_times(self) -> bool:
@@ -63,6 +63,10 @@ class Mitigation:
     def applied(self, draft: Draft) -> Draft:
         """What it makes of a draft of everybody."""
         return next(iter(self.over(Blocks.of(draft))))
+
+    @property
+    def _called(self) -> tuple[str, str]:
+        return self.of.unlike.get(self.setting, (self.of.title, self.of.action))
 
     @property
     def _value(self) -> str:

@@ -113,6 +113,12 @@ class Sweep(Part, frozen=True, tag_field="schema", tag="entropie.sweep/2"):
         return None if self.chosen is None else self.rows[self.chosen]
 
     @property
+    def limited(self) -> SweepRow | None:
+        """The cheapest tried whose PASS is a limited one that was not accepted; None where one is chosen."""
+        among = (self.as_it_is, *self.rows) if self.chosen is None else ()
+        return next((row for row in among if row.decision == "PASS (limited)"), None)
+
+    @property
     def exit_code(self) -> int:
         """0 a combination meets the limit, 1 none does, 3 it is left open."""
         return EXIT_CODES[self.outcome]
@@ -193,6 +199,10 @@ def _answer(sweep: Sweep) -> str:
     if sweep.outcome == "not met":
         tried = plural(sweep.combinations, "combination")
         return f"None of {tried} meets {_limit(sweep)}. {_closest(sweep)}"
+    row = sweep.limited
+    if row is not None:
+        found = f"{_found(sweep, row)}, at a cost of {lost(sweep, row)}. {' '.join(row.doubts)}"
+        return f"Open: {_limit(sweep)} is met in a limited way (--accept-limited): {row.action}. {found}"
     why = "the budget was used up" if sweep.left else "the data cannot tell"
     return f"Open: no combination was found that meets {_limit(sweep)}, and {why}. {_closest(sweep)}"
 

@@ -81,6 +81,8 @@ KINDS: tuple[Kind, ...] = (
     ((), ("number a day",)),
     (("item",), ("hour",)),
     (("hour",), ("item",)),
+    (("item",), ("shift",)),
+    (("item",), ("hour of three",)),
     (("item",), ("weekday",)),
     (("weekday",), ("item",)),
     (("item",), ("hour of the week",)),
@@ -97,6 +99,7 @@ KINDS: tuple[Kind, ...] = (
     (("item",), ("place in the day",)),
     (("place in the day",), ("item",)),
     (("left of the day",), ("item",)),
+    (("item",), ("beside",)),
     ((), ("week of the month",)),
     (("item",), ("week of the month",)),
     (("item",), ("number a day",)),
@@ -220,6 +223,7 @@ def _told(known: Cells, asked: Cells) -> Told:
     odds, whole, whose = own_odds(known, shares)
     whole = np.exp(np.rint(np.log(whole) * _UNITS) / _UNITS)  # the same in any order of cells
     chances, chance = chances_of(whole, whose, users)
+    chance /= known.width
     own, worth = own_cells(known, shares, odds, chances, MOST_OWN)
     posted = posted_by(own, worth, int(np.clip(LOOKS // max(targets, 1), LEAST_POSTED, POSTED)))
     some = np.linspace(0, users - 1, min(users, HEARD)).astype(np.int64)
@@ -238,7 +242,7 @@ def _told(known: Cells, asked: Cells) -> Told:
 def _taken(cells: Cells, rows: Ints) -> Cells:
     """The cells of some traces."""
     offsets, places = ragged(cells.offsets, rows)
-    return Cells(offsets, cells.keys[places], cells.counts[places], cells.totals[places])
+    return Cells(offsets, cells.keys[places], cells.counts[places], cells.totals[places], cells.width)
 
 
 def shares_of(cells: Cells) -> NDArray[np.float64]:
@@ -247,22 +251,29 @@ def shares_of(cells: Cells) -> NDArray[np.float64]:
     there always, or unlike those who seldom are.
     """
     counts = cells.counts.astype(np.float64)
-    votes, events = _share(cells, _UNITS * counts / cells.totals), _share(cells, _UNITS * counts)
+    groups = _groups(cells)
+    votes, events = (_share(cells, groups, weights) for weights in (_UNITS * counts / cells.totals, _UNITS * counts))
     rest = cells.totals - cells.counts
     likelier = cells.counts * np.log(votes / events) + rest * np.log((1.0 - votes) / (1.0 - events)) >= 0.0
     return np.where(likelier, votes, events)
 
 
-def _share(cells: Cells, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _groups(cells: Cells) -> tuple[Ints, Ints, Ints]:
+    """Numbers: of each cell that of its key, and of each key those of its context and its outcome."""
+    keys, which = np.unique(cells.keys, return_inverse=True)
+    contexts = keys >> np.uint64(32)
+    outcome = np.unique(keys.astype(np.uint32), return_inverse=True)[1]
+    return which, np.cumsum(np.diff(contexts, prepend=contexts[:1]) != 0), outcome
+
+
+def _share(cells: Cells, groups: tuple[Ints, Ints, Ints], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Shares by the weights of cells without the person's own; backed by those in all contexts."""
     mine, backed = np.rint(weights), np.rint(BACKED * _UNITS)
     there = np.rint(weights * cells.totals / cells.counts)
-    keys, which = np.unique(cells.keys, return_inverse=True)
-    each = np.bincount(which, mine, keys.size)
-    _, context = np.unique(keys >> np.uint64(32), return_inverse=True)
-    _, outcome = np.unique(keys & np.uint64(2**32 - 1), return_inverse=True)
-    in_context, of_outcome = np.bincount(context, each), np.bincount(outcome, each)
-    anywhere = of_outcome[outcome] / max(float(each.sum()), 1.0)
+    which, context, outcome = groups
+    each = np.bincount(which, mine, outcome.size)
+    in_context, of_outcome = np.bincount(context, each) / cells.width, np.bincount(outcome, each)
+    anywhere = of_outcome[outcome] / max(float(each.sum()) / cells.width, 1.0)
     others = np.maximum(each[which] - mine, 0.0), np.maximum(in_context[context][which] - there, 0.0)
     share = (others[0] + backed * anywhere[which]) / (others[1] + backed)
     return np.asarray(np.clip(share, 1e-9, 0.999), np.float64)
@@ -295,13 +306,14 @@ def posted_by(own: Own, worth: NDArray[np.float64], most: int) -> Posted:
     rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
     order = order[rank < most]
     starts = np.append(0, np.cumsum(np.minimum(np.diff(starts, append=rank.size), most)))
-    return Posted(keys, starts.astype(np.int64), people[order].astype(np.uint32), order.astype(np.uint32))
+    return Posted(keys, starts.astype(np.int64), people[order].astype(np.uint32), own.facts[order])
 
 
 def _cells(offsets: Ints, parts: Parts, kind: Kind) -> Cells:
     context, outcome = (_joined([parts[name][0] for name in names], int(offsets[-1])) for names in kind)
     there = np.logical_and.reduce([parts[name][1] for name in (*kind[0], *kind[1])])
-    return cells_of(offsets, context, outcome, there)
+    width = 1 if outcome.ndim == 1 else outcome.shape[1]
+    return cells_of(width * offsets, np.repeat(context, width), outcome.ravel(), np.repeat(there, width), width)
 
 
 def _joined(codes: list[Codes], size: int) -> Codes:

@@ -18,11 +18,16 @@ from entropie.data.traces import Traces
 Codes = NDArray[np.uint32]
 Ints = NDArray[np.int64]
 Parts = Mapping[str, tuple[Codes, NDArray[np.bool_]]]
-"""By name: a number for each event, and whether it has one."""
+"""By name: a number for each event, or several in a row of their own, and whether it has one."""
+
+BESIDE = 3
+"""So many others of its day are looked at beside an event: the next ones, after the last of the day the first."""
 
 SPANS: Mapping[str, int] = MappingProxyType(
     {
         "hour": 2 * DAY_SECONDS,
+        "shift": 2 * DAY_SECONDS,
+        "hour of three": 2 * DAY_SECONDS,
         "clock": 2 * DAY_SECONDS,
         "moment": 2 * DAY_SECONDS,
         "hour before": 2 * DAY_SECONDS,
@@ -69,6 +74,8 @@ def _of_times(traces: Traces, times: Ints) -> dict[str, tuple[Ints, NDArray[np.b
     hour = times // 3600 % 24
     codes = {
         "hour": hour,
+        "shift": hour // 8,
+        "hour of three": hour % 3,
         "hour before": np.roll(hour, 1),
         "weekday": (day + 3) % 7,
         "hour of the week": (times // 3600 + 72) % 168,
@@ -85,6 +92,7 @@ def _of_times(traces: Traces, times: Ints) -> dict[str, tuple[Ints, NDArray[np.b
         codes["fortnight"] = day % 14
         codes["place in the day"], codes["number a day"] = _days(traces, day)
         codes["left of the day"] = codes["number a day"] - codes["place in the day"]
+        codes["beside"] = _beside(traces, day)
     spans = spans_of(traces, times)
     there = {name: np.ones(times.size, np.bool_) for name in codes}
     for name in codes.keys() & SPANS.keys() if dated else ():
@@ -108,17 +116,34 @@ def _gap(times: Ints) -> Ints:
 
 def _days(traces: Traces, day: Ints) -> tuple[Ints, Ints]:
     """Which of the day's events each is, and how many the day has; -1 on first and last days, which a split may cut."""
-    begins = np.diff(day, prepend=day[:1]) != 0
-    begins[firsts(traces)] = True
-    starts = np.flatnonzero(begins)
-    which = np.cumsum(begins) - 1
-    number = np.diff(starts, append=day.size)[which]
+    starts, which, number = _day_of_each(traces, day)
     place = np.arange(day.size) - starts[which]
     cut = np.zeros(starts.size, np.bool_)
     if day.size:
         cut[which[firsts(traces)]] = True
         cut[which[traces.offsets[1:][np.diff(traces.offsets) > 0] - 1]] = True
     return np.where(cut[which], -1, place), np.where(cut[which], -1, number)
+
+
+def _day_of_each(traces: Traces, day: Ints) -> tuple[Ints, Ints, Ints]:
+    """Where the days of traces begin; of each event which day it is on, and how many that day has."""
+    begins = np.diff(day, prepend=day[:1]) != 0
+    begins[firsts(traces)] = True
+    starts = np.flatnonzero(begins)
+    which = np.cumsum(begins) - 1
+    return starts, which, np.diff(starts, append=day.size)[which]
+
+
+def _beside(traces: Traces, day: Ints) -> Ints:
+    """Items of others of each event's day, no two alike; instead of those that are missing numbers that no item has."""
+    starts, which, number = _day_of_each(traces, day)
+    first = starts[which]
+    found = np.empty((day.size, BESIDE), np.int64)
+    for place in range(BESIDE):
+        other = traces.items[first + (np.arange(day.size) - first + place + 1) % np.maximum(number, 1)]
+        again = (other[:, None] == found[:, :place]).any(axis=1) | (other == traces.items)
+        found[:, place] = np.where(again, 2**32 - 1 - place, other)
+    return found
 
 
 def _row(traces: Traces) -> Ints:

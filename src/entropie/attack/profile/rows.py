@@ -16,6 +16,7 @@ from entropie.attack.profile.attack import profile_attack
 from entropie.attack.profile.candidates import Candidates
 from entropie.attack.profile.conjunctions import MOST_EVENTS, Loudest, conjunctions
 from entropie.attack.scoring import core_count
+from entropie.data.traces import Traces
 from entropie.kernels.profile_records import NOBODY
 from entropie.measures.lookalikes import look_alikes
 from entropie.request import MANY_TARGETS, Request
@@ -63,21 +64,25 @@ def profile_rows(release: Release, request: Request) -> Iterator[AttackerRow]:
             look_alikes=alike, time_resolution=found.lesson.level if timed else None,
         )  # fmt: skip
     if not release.contained and split.train.events + split.target.events <= MOST_EVENTS:
-        yield _together_row(release, request, rows, shuffled[rows])
+        sides = (split.train, split.target, release.item_categories, rows)
+        yield together_row(request, "profile", release.knows, sides, rows, shuffled[rows])
 
 
-def _together_row(
-    release: Release, request: Request, rows: NDArray[np.int64], shuffled: NDArray[np.int64]
+def together_row(
+    request: Request,
+    attacker: str,
+    knows: str,
+    sides: tuple[Traces, Traces, NDArray[np.int64] | None, NDArray[np.int64] | None],
+    owners: NDArray[np.int64],
+    shuffled: NDArray[np.int64],
 ) -> AttackerRow:
-    """The row of the attacker who looks for what goes together in nobody else's life."""
-    split, users, begun = release.split, release.split.train.users, clock.perf_counter()
-    found = conjunctions(
-        split.train, split.target, release.item_categories, rows, threads=core_count(request.run.threads)
-    )
+    """The row of who looks for what goes together in nobody else's life; `sides` are those of `conjunctions`."""
+    users, begun = sides[0].users, clock.perf_counter()
+    found = conjunctions(*sides, threads=core_count(request.run.threads)).first(owners.size)
     control = loudest_naming(found, shuffled, users) if request.attackers.control else None
-    naming = loudest_naming(found, rows, users)
+    naming = loudest_naming(found, owners, users)
     seconds = clock.perf_counter() - begun
-    return AttackerRow.of("profile", release.knows, users, naming, control, matcher=TOGETHER, seconds=seconds)
+    return AttackerRow.of(attacker, knows, users, naming, control, matcher=TOGETHER, seconds=seconds)
 
 
 def loudest_naming(found: Loudest, owners: NDArray[np.int64], users: int) -> Naming:

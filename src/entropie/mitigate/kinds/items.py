@@ -30,7 +30,8 @@ OTHER = "(other)"
     title="top {} items",
     action="keep the {} most frequent items and merge the others into one",
     strength=less,
-    tried=lambda material: (10**power for power in range(1, 10) if 10**power < material.traces.domain_size),
+    tried=lambda material: (10**power for power in range(10) if 10**power < material.traces.domain_size),
+    unlike={1: ("top item", "keep the most frequent item and merge the others into one")},
 )
 def top(blocks: Blocks, count: int) -> Change:
     """The most frequent items stay, all others become one; of equally frequent ones those first by code stay."""

@@ -25,7 +25,7 @@ _UNITS = (*TIME_UNITS, "none")
     strength=_UNITS.index,
     tried=lambda material: ("day", "week", "none") if material.timed else ("none",),
     timed=lambda unit: unit != "none",
-    unlike={"none": "release neither times nor the order of events"},
+    unlike={"none": ("times: none", "release neither times nor the order of events")},
 )
 def time_unit(blocks: Blocks, unit: str) -> Change:
     """Times rounded down; or neither times nor the order of events released."""
