@@ -21,7 +21,7 @@ from entropie.data.prepare import Prepared, prepare
 from entropie.errors import EntropieError, InvalidInput, InvalidParameter, interruptible, option
 from entropie.findings import Findings, check_matchers, findings_of
 from entropie.gate.judge import Gate, exit_code
-from entropie.plan.expected import foretell
+from entropie.plan.expected import check_room, foretell
 from entropie.progress import Progress, silent
 from entropie.request import POINTS, REPLICATES, People, Request
 
@@ -187,6 +187,7 @@ def assessed(request: Request) -> Assessment:
     else:
         prepared = prepare(request)
         gate.check_people(max(prepared.split.train.users, prepared.input_facts["users"]))
+        check_room(request, prepared.split)
         foretell(request, prepared.split)
         findings = findings_of(prepared, request, begun)
         document = findings.to_json()

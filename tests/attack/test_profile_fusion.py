@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from entropie.attack.profile import fusion
+from entropie.attack.profile.attack import LEARNED
 from entropie.attack.profile.fusion import LEAST_SPREAD, RIDGE, learn_fusion
+from entropie.kernels.profile_evidence import FEATURES
+from entropie.plan.costs import attacker_bytes
 
 
 def lists(
@@ -48,6 +54,17 @@ def test_weights_come_close_to_those_that_made_the_lists() -> None:
     found = learn_fusion(*lists(2, truth, count=4000)).weights
     assert found == pytest.approx(truth, abs=0.1)  # four standard errors
     assert learn_fusion(*lists(2, 1.3 * truth, count=4000)).weights != pytest.approx(truth, abs=0.1)
+
+
+def test_learning_holds_the_evidence_once_more_as_the_plan_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "STEPS", 1)
+    evidence, candidates, right = lists(4, np.linspace(0.0, 0.5, len(FEATURES)), count=2000, width=LEARNED)
+    tracemalloc.start()
+    learn_fusion(evidence, candidates, right)
+    most = tracemalloc.get_traced_memory()[1] + evidence.nbytes
+    tracemalloc.stop()
+    assert 2 * evidence.nbytes < most < 2.6 * evidence.nbytes
+    assert 0.9 < attacker_bytes(2000, 0, 0) / (2 * evidence.nbytes) < 1.1
 
 
 def test_lists_without_the_right_person_and_places_without_anybody_teach_nothing() -> None:

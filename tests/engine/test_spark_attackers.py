@@ -96,7 +96,7 @@ def test_what_only_files_tell_needs_files(events: Any) -> None:
 def test_room_for_everybody_is_asked_for_before_anything_is_attacked(here: Session, tmp_path: Any) -> None:
     path, table = tmp_path / "events.parquet", events_table(3, 20)
     pq.write_table(table, path)
-    short = {"engine": "spark", "partitions": 1, "memory": attacker_bytes(table.num_rows, 20) - 1}
+    short = {"engine": "spark", "partitions": 1, "memory": attacker_bytes(20, table.num_rows, 20) - 1}
     people = ingest(here, Request.of(path, short))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"in one task, .* raise `memory=`, or leave them out with `scope=` profile"):
         fits_a_task(people, Request.of(path, short))

@@ -25,6 +25,9 @@ from fuzz_nasty import MARK
 __all__ = ["Ran", "in_a_process", "in_this_process", "kept", "kept_case", "problems"]
 
 LONGEST_SENTENCE = 2_000
+MOST_MB = 600
+"""By which a case may make the process grow: more than the smallest `--memory`, and the program's own parts."""
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _NO_IDS = (".json", ".html", ".xml", ".md", ".prom", ".npz")
 _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200e\u200f]")
 
@@ -38,6 +41,7 @@ class Ran:
     written   outputs that exist afterwards
     changed   inputs that are not what they were
     faults    what is wrong with a file that was written
+    grown     MB by which the process grew at most, where the system tells
     """
 
     code: int
@@ -49,6 +53,7 @@ class Ran:
     changed: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     alone: bool = False
+    grown: int = 0
 
 
 def problems(asked: Case, ran: Ran) -> list[str]:
@@ -77,6 +82,8 @@ def problems(asked: Case, ran: Ran) -> list[str]:
     said += () if _spliced(asked) else ran.faults
     if ran.left:
         said.append(f"left behind: {ran.left}")
+    if ran.grown > MOST_MB:
+        said.append(f"{ran.grown} MB were taken")
     unmade = ran.code == 1 and asked.command[0] == "collect"  # a limit is not met: a sentence, and no collection
     if ran.code in (0, 1, 3) and "--json" in asked.command and not unmade:
         said += _document_problems(asked, ran.output)
@@ -118,7 +125,7 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
     os.chdir(folder)
     temporary = _temporary(folder)
     tempfile.tempdir = str(temporary)
-    output, errors, begun = _Text(), _Text(), time.process_time()
+    output, errors, begun, before = _Text(), _Text(), time.process_time(), _most_mb(anew=True)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors), _standard_input(asked):
         try:
             code = run(asked.command)
@@ -137,7 +144,17 @@ def in_this_process(asked: Case, folder: Path) -> Ran:
         _written(asked, folder),
         _changed(asked, folder),
         _faults(asked, folder),
+        grown=_most_mb() - before,
     )
+
+
+def _most_mb(*, anew: bool = False) -> int:
+    """The most that this process has held; `anew` forgets what came before."""
+    if not _CLEAR.exists():
+        return 0
+    if anew:
+        _CLEAR.write_text("5")
+    return int(re.findall(r"VmHWM:\s+(\d+)", _STATUS.read_text())[0]) // 1000
 
 
 def in_a_process(asked: Case, folder: Path, seconds: float) -> Ran:

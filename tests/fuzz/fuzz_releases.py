@@ -12,6 +12,7 @@ from fuzz_cases import TARGETS as CASES
 from fuzz_cases import Case, events, material, packed
 from fuzz_doors import DOORS, LIMIT, MITIGATIONS, one_of, table
 from fuzz_nasty import MARK, NAMES, OPTION_VALUES, TEXTS, damaged_bytes, damaged_json
+from fuzz_parquet import PARQUET
 
 __all__ = ["TARGETS", "case"]
 
@@ -298,6 +299,7 @@ def _simulated(rng: random.Random) -> Case:
 TARGETS: dict[str, Callable[[random.Random], Case]] = {
     **CASES,
     **DOORS,
+    **PARQUET,
     "check": _check,
     "generalise": _generalise,
     "released": _released,

@@ -254,6 +254,7 @@ class _Worker:
                 return told
             except EOFError:
                 pass
+            self.process.join(10.0)  # what has let go of its pipe is ending
         seconds = time.monotonic() - self.begun
         hung = self.process.is_alive()
         self.stop()

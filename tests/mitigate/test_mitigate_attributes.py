@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import entropie
+from entropie.data.budget import Budget
 from entropie.errors import InvalidInput, InvalidParameter
 from entropie.mitigate import attributes as module
 from entropie.mitigate.attribute_table import BinRule, read_attributes, round_width, rule_of
@@ -515,3 +516,13 @@ def test_bad_input_is_said_in_a_sentence(tmp_path):
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInput, match="cannot be read"):
         attributes(tmp_path / "torn.parquet", columns=["a"])
+
+
+def test_what_is_kept_of_columns_that_are_not_assessed_is_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[int] = []
+    monkeypatch.setattr(Budget, "keep", lambda self, what, size: kept.append(size))
+    ids = pa.table({"id": [f"{number:0200d}" for number in range(100_000)], "a": np.arange(100_000) % 7})
+    limit, assessed, batch = 64 << 20, 100_000 * (8 + 24), 2000 * 204
+    found = read_attributes(pa.Table.from_batches(ids.to_batches(2000)), ["a"], memory=limit)
+    assert assessed + limit / 8 <= kept[-1] < assessed + limit / 8 + 2 * batch
+    assert [one.identifier for one in found.unnamed] == [True]

@@ -10,9 +10,10 @@ from entropie.assessment import assess
 from entropie.cli import output
 from entropie.data.split import Split, split_traces
 from entropie.data.traces import Traces
+from entropie.errors import InputTooLarge
 from entropie.mitigate.protect import protect
 from entropie.plan import expected
-from entropie.plan.expected import expected_seconds, foretell, foretell_matchers
+from entropie.plan.expected import check_room, expected_seconds, foretell, foretell_matchers
 from entropie.progress import EXPECTED
 from entropie.request import Request, Run
 
@@ -47,6 +48,19 @@ def test_it_is_told_where_it_is_long(monkeypatch: pytest.MonkeyPatch, capsys: py
         with output.stages(quiet=quiet) as progress:
             progress(told[0], 0.0)
         assert (capsys.readouterr().err == f"entropie: {told[0]}.\n") is not quiet
+
+
+def test_attacks_that_memory_has_no_room_for_are_refused() -> None:
+    """Reading them would fit: what attackers learn from takes 51 kB for each of at most 4,500 people."""
+    split = sharing(2000, 10)
+    needed = 24_000 * (60 + 350) + 2000 * (51_000 + 20_000)
+    check_room(Request.of(None, {"memory": needed}), split)
+    with pytest.raises(InputTooLarge, match=r"The attack on 2,000 people takes more memory .* with `memory=`"):
+        check_room(Request.of(None, {"memory": needed - 1}), split)
+    rng = np.random.default_rng(3)
+    table = pa.table({"user": np.repeat(np.arange(1200), 12), "item": rng.integers(0, 9, 14_400)})
+    with pytest.raises(InputTooLarge, match="The attack on 1,200 people"):
+        assess(table, memory=0x4000000)
 
 
 def test_protection_tells_it_too(monkeypatch: pytest.MonkeyPatch) -> None:

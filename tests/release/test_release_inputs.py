@@ -164,7 +164,8 @@ def test_a_plan_keeps_no_password_and_says_what_it_is_for(tmp_path: Path) -> Non
 def test_a_sweep_refuses_events_that_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading them would fit: a sweep holds them, and what it makes of them."""
     monkeypatch.setattr("entropie.release.sweep.EVENT_BYTES", 100_000)  # 64 MiB are allowed at any rate
-    table, needed = by_the_hour(), 96_000_000
+    monkeypatch.setattr("entropie.release.sweep.attacker_bytes", lambda *counts: 1_000_000)
+    table, needed = by_the_hour(), 97_000_000
     read_events(Source(table), Run(memory=needed - 1))
     with pytest.raises(InputTooLarge, match="allow more with `memory=`"):
         entropie.sweep(table, list(DAILY), only=True, memory=needed - 1, **LIMIT, **FEW)

@@ -192,7 +192,8 @@ def read_attributes(
     opened = open_table(source)
     name = Path(opened.name).name
     rejects = Rejects(opened.name, memory)
-    unnamed = Unnamed([column for column in opened.columns if column not in (*names, id_column)])
+    further = [column for column in opened.columns if column not in (*names, id_column)]
+    unnamed = Unnamed(further, rejects.budget.limit)
     table, dropped = _read(opened, wanted, rejects, unnamed)
     people = table.num_rows
     if people < 2:
@@ -218,7 +219,7 @@ def _read(
         unnamed.see(whole)
         batches.append(checked_texts(_unfolded(whole.select(wanted)), rejects))
         size += batches[-1].nbytes + _CODES_BYTES * whole.num_rows * len(wanted)
-        rejects.budget.keep("columns", size)
+        rejects.budget.keep("columns", size + unnamed.nbytes)
     held = map(opened.type_of, wanted)
     kinds = map(type_within, held)
     table = pa.Table.from_batches(batches, pa.schema(list(zip(wanted, kinds, strict=True))))

@@ -14,7 +14,7 @@ from entropie.document.base import Part
 
 NEARLY = 0.99
 """An identifier has so many different values among those that are there; a few mistakes make it no other column."""
-MOST_BYTES = 256 * 10**6
+MOST_BYTES, SHARE = 256 * 10**6, 1 / 8  # of the memory allowed
 """Values that are kept to be told apart; a column that was an identifier until then counts as one."""
 
 _SOME = 50  # repeated values that do not rule out an identifier while the rest has not been seen
@@ -49,10 +49,11 @@ class _Seen:
 class Unnamed:
     """The columns that may still tell everybody apart, batch by batch; most are out after the first."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], allowed: int) -> None:
         self.names = tuple(names)
         self._seen = {name: _Seen() for name in names}
-        self._bytes = 0
+        self._most = min(MOST_BYTES, int(SHARE * allowed))
+        self.nbytes = 0
 
     def see(self, batch: pa.RecordBatch) -> None:
         """Look at some rows; a column is out before values that are written once and repeated are unfolded."""
@@ -71,8 +72,8 @@ class Unnamed:
                 del self._seen[name]
                 continue
             seen.repeated += repeated
-            if self._bytes < MOST_BYTES:
-                self._bytes += values.nbytes
+            if self.nbytes < self._most:
+                self.nbytes += values.nbytes
                 seen.parts.append(values)
 
     def told(self) -> tuple[UnnamedColumn, ...]:

@@ -23,6 +23,8 @@ from entropie.theory.special import last_where
 SCHEMA = "entropie.plan/1"
 
 _NS_PER_HOUR = 3.6e12
+_TRACE_BYTES, _CONJUNCTION_BYTES, _TARGET_BYTES = 120, 350, 20_000
+_LEARNER_BYTES, _LEARNERS = 51_000, 4_500  # 132 candidates with 24 numbers each, twice; those drawn and the distinctive
 _WHAT_IT_IS = (
     "A projection from rates of small runs: it may be wrong by a factor of three. Other jobs on the same machines are "
     "not in it."
@@ -173,7 +175,8 @@ class Price:
 
     @property
     def _attacker_bytes(self) -> int:
-        return attacker_bytes(self.data.events, self.plan.targets) if self.plan.attackers else 0
+        plan = self.plan
+        return attacker_bytes(plan.people, self.data.events, plan.targets) if plan.attackers else 0
 
     @property
     def scoring_core_hours(self) -> dict[str, float]:
@@ -265,10 +268,15 @@ class Price:
                 "last_task": max(round(self.plan.targets * rates.last_bytes), self._attacker_bytes),
                 "driver": round(rates.start_bytes),
             }
+        process = round(rates.start_bytes) + self.held_bytes
+        return {"process": process, "block": block, "machine": round(machines.memory)}
+
+    @property
+    def held_bytes(self) -> int:
+        """What one machine holds of the data: events, and models or what attackers need, one after the other."""
         entries = max(part.user_entries + part.target_entries for part in self._parts)
-        models = self.data.events * rates.event_bytes + model_bytes(entries) / self.plan.grid.user_blocks
-        held = max(models, self._attacker_bytes)  # one after the other
-        return {"process": round(rates.start_bytes + held), "block": block, "machine": round(machines.memory)}
+        models = model_bytes(entries) / self.plan.grid.user_blocks
+        return round(self.data.events * self.rates.event_bytes + max(models, self._attacker_bytes))
 
     @property
     def fits(self) -> dict[str, bool]:
@@ -347,9 +355,12 @@ def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True
     return Price(plan, data, machines, on_cluster, rates, parts)
 
 
-def attacker_bytes(events: int, targets: int) -> int:
-    """Room for attackers beside the matchers: traces as they arrive, together and split; candidates and evidence."""
-    return max(120 * events + 16_000 * targets, 650 * events if events <= MOST_EVENTS else 0)
+def attacker_bytes(people: int, events: int, targets: int) -> int:
+    """Room for attackers beside the matchers: traces as they arrive, together and split; what is learned from, which is
+    at most some people; candidates and evidence. Conjunctions are looked at among few events alone.
+    """
+    each = _CONJUNCTION_BYTES if events <= MOST_EVENTS else _TRACE_BYTES
+    return each * events + _LEARNER_BYTES * min(people, _LEARNERS) + _TARGET_BYTES * targets
 
 
 def model_bytes(entries: float) -> float:

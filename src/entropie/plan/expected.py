@@ -1,4 +1,4 @@
-"""How long the attacks on some people will take here, told before they begin."""
+"""How long the attacks on some people will take here, told before they begin, and whether there is room for them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from entropie.data.budget import machine_bytes
+from entropie.data.budget import Budget, machine_bytes
 from entropie.data.split import Split
-from entropie.plan.costs import price
+from entropie.plan.costs import Price, price
 from entropie.plan.plan import Counts, plan_of
 from entropie.plan.sizes import Data, Machines
 from entropie.progress import EXPECTED
@@ -33,14 +33,22 @@ def foretell_matchers(matchers: Sequence[str], split: Split, run: Run, times: fl
     foretell(Request(Source(), attackers=Attackers(tuple(matchers), (), control=False), run=run), split, times)
 
 
+def check_room(request: Request, split: Split) -> None:
+    """Refuse attacks that would hold more than is allowed for the data."""
+    people = plural(split.train.users, "person", "people")
+    Budget(f"The attack on {people}", request.run.memory).require(_priced(request, split).held_bytes)
+
+
 def expected_seconds(request: Request, split: Split) -> float:
     """Seconds of the attacks by the price of their plan, which may be wrong by a factor of two or three."""
+    hours = _priced(request, split).hours
+    return 3600.0 * (hours["grid"] + hours["last_tasks"])
+
+
+def _priced(request: Request, split: Split) -> Price:
     counts = Counts.of(split)
-    cores = request.run.threads or os.cpu_count() or 1
-    priced = price(
-        plan_of(request, counts), _data(split, counts), Machines(1, cores, machine_bytes()), on_cluster=False
-    )
-    return 3600.0 * (priced.hours["grid"] + priced.hours["last_tasks"])
+    machine = Machines(1, request.run.threads or os.cpu_count() or 1, machine_bytes())
+    return price(plan_of(request, counts), _data(split, counts), machine, on_cluster=False)
 
 
 def _data(split: Split, counts: Counts) -> Data:

@@ -31,6 +31,7 @@ from entropie.mitigate.draft import Draft, Material
 from entropie.mitigate.kind import AXES
 from entropie.mitigate.loss import check_scale, loss
 from entropie.mitigate.mitigation import Combination, Mitigation, candidates
+from entropie.plan.costs import attacker_bytes
 from entropie.progress import Progress, silent, under
 from entropie.release.judging import Judge, Judged
 from entropie.release.plan import Data, Judging, MitigationStep, ReleasePlan
@@ -174,9 +175,9 @@ def swept(request: Request, options: Options) -> Sweep:
     request = replace(request, run=run)
     read = read_event_columns(request.source, options.columns, replace(run, progress=under(run.progress, "reading")))
     events = read.events
-    Budget(events.report.source, run.memory).keep(
-        "all events, as they are and changed", EVENT_BYTES * events.traces.events
-    )
+    drawn, traces = drawn_users(events.user_ids, request.attackers), events.traces
+    attack = attacker_bytes(traces.users, traces.events, traces.users if drawn is None else drawn.size)
+    Budget(events.report.source, run.memory).require(EVENT_BYTES * traces.events + attack)
     material = Material.of(events.traces, events.item_ids, read.columns, options.coordinates, run.seed)
     check_scale(options.cost, material)
     tried = candidates(material, options.mitigations, only=options.only)
@@ -187,9 +188,7 @@ def swept(request: Request, options: Options) -> Sweep:
         )
     few = np.count_nonzero(np.diff(events.traces.offsets) < request.people.min_events)
     facts = {**events.report.as_dict(), "min_events": request.people.min_events, "dropped_users": int(few)}
-    judge = Judge(
-        request, gate, facts, drawn_users(events.user_ids, request.attackers), min(options.budget, len(tried))
-    )
+    judge = Judge(request, gate, facts, drawn, min(options.budget, len(tried)))
     data = Data.of(events.report, request.source, options.coordinates, options.columns)
     return _Search(material, judge, options, tried, data, begun).result()
 

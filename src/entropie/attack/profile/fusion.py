@@ -58,30 +58,29 @@ def learn_fusion(
     every weight is 1: each kind is a log-likelihood ratio.
     """
     hits = candidates == right[:, None]
-    use = hits.any(axis=1)
-    if not use.any():
+    use = np.flatnonzero(hits.any(axis=1))
+    if not use.size:
         return Fusion(np.ones(evidence.shape[2]), 0)
-    known = np.zeros(candidates.shape) if settled is None else settled
-    lists, spread = _standardised(evidence[use], candidates[use] >= 0, hits[use].argmax(axis=1), known[use])
+    there = candidates[use] >= 0
+    known = np.zeros(there.shape) if settled is None else settled[use]
+    parts = [slice(begin, begin + _AT_ONCE) for begin in range(0, use.size, _AT_ONCE)]
+    centred = (_centred(evidence[use[part]], there[part]) for part in parts)  # all at once are hundreds of MB
+    spread = np.sqrt(sum((some**2).sum(axis=(0, 1)) for some in centred) / there.sum())
+    told = spread >= LEAST_SPREAD  # what hardly differs is left out, and its weight is 0
+    standard = np.empty((*there.shape, np.count_nonzero(told)))
+    for part in parts:
+        standard[part] = _centred(evidence[use[part]], there[part])[:, :, told] / spread[told]
     weights = np.zeros(evidence.shape[2])
-    told = np.isfinite(spread)  # what hardly differs is left out, and its weight is 0
+    lists = _Lists(standard, there, hits[use].argmax(axis=1), known)
     weights[told] = _projected_newton(lists, threads) / spread[told]
-    return Fusion(np.rint(weights * _GRID) / _GRID, int(use.sum()))
+    return Fusion(np.rint(weights * _GRID) / _GRID, use.size)
 
 
-def _standardised(
-    evidence: NDArray[np.float64],
-    there: NDArray[np.bool_],
-    right: NDArray[np.int64],
-    settled: NDArray[np.float64],
-) -> tuple[_Lists, NDArray[np.float64]]:
-    """Centre the evidence in each list and divide it by its spread; kinds that hardly differ are left out."""
+def _centred(evidence: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Evidence less its mean in each list."""
     mask = there[:, :, None]
-    centred = (evidence - (evidence * mask).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)) * mask
-    spread = np.sqrt((centred**2).sum(axis=(0, 1)) / there.sum())
-    spread = np.where(spread >= LEAST_SPREAD, spread, np.inf)
-    told = np.isfinite(spread)
-    return _Lists(np.ascontiguousarray(centred[:, :, told] / spread[told]), there, right, settled), spread
+    mean: NDArray[np.float64] = (evidence * mask).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)
+    return (evidence - mean) * mask
 
 
 def _projected_newton(lists: _Lists, threads: int) -> NDArray[np.float64]:

@@ -53,7 +53,8 @@ def fits_a_task(people: Ingested, request: Request) -> bool:
 
     Only those who asked for the attacker of earlier behaviour alone do without: matchers stand for it.
     """
-    needed = attacker_bytes(people.facts["events"], people.counted.counts.attacked)
+    counts = people.counted.counts
+    needed = attacker_bytes(counts.people, people.facts["events"], counts.attacked)
     memory = TASK_MEMORY if request.run.memory is None else request.run.memory
     if needed <= memory:
         return True
