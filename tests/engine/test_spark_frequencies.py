@@ -327,6 +327,14 @@ def test_the_first_part_with_an_error_decides(tmp_path):
         merged_counts(summed(boxes), counts_for(RR, None, None), "It")
 
 
+def test_pages_that_a_task_finds_damaged_are_the_local_sentence(tmp_path):
+    path = write(tmp_path / "r.parquet", RR)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(300) + whole[304:])
+    with pytest.raises(InvalidInput, match=r"r\.parquet is damaged or ends early, Parquet cannot be read"):
+        list(frequencies._read(frequencies.Part(str(path), (0,)), RR))
+
+
 def test_a_path_that_a_worker_does_not_see(tmp_path):
     with pytest.raises(InvalidInput, match=r"gone\.csv is not there on a worker; every worker must see the same path"):
         list(frequencies._read(frequencies.Part(str(tmp_path / "gone.csv")), RR))

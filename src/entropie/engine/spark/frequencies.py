@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from entropie.data.columns import codes_of, read_columns
-from entropie.data.parquet import DAMAGE
+from entropie.data.parquet import DAMAGE, damaged, open_parquet
 from entropie.data.rejects import Place
 from entropie.data.reports import ID_COLUMN, other_parameters, read_reports, short_id
 from entropie.engine.spark.boxes import Box, arriving, gathered, in_order, mapped, opened
@@ -100,7 +99,7 @@ def parts_of(path: Path, wanted: int, least_rows: int) -> list[Part]:
     """Cut a Parquet file into about `wanted` runs of row groups, none but the last below `least_rows`."""
     if path.suffix.lower() not in (".parquet", ".pq"):
         return [Part(str(path))]
-    with pq.ParquetFile(path) as file:
+    with open_parquet(path) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
     enough = max(least_rows, -(-sum(sizes) // wanted))
     parts: list[Part] = []
@@ -184,7 +183,7 @@ def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
     first_row = part.first_row
     columns = [ID_COLUMN, *mechanism.report_columns]
     try:
-        with pq.ParquetFile(path) as file:
+        with open_parquet(path) as file:
             for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=list(part.groups), columns=columns):
                 label = pc.cast(batch.column(0), pa.string())
                 arrays = [label, *(batch.column(name) for name in columns[1:])]
@@ -192,8 +191,7 @@ def _read(part: Part, mechanism: Mechanism) -> Iterator[Any]:
                 yield checked_reports(whole, mechanism, Place(first_row), path.name)
                 first_row += batch.num_rows
     except DAMAGE as problem:
-        said = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise InvalidInput(f"File {path} cannot be read to its end: {said}") from None
+        raise damaged(path, problem) from None
 
 
 def _joined(batches: Iterable[Any]) -> Iterator[Any]:
