@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from entropie.errors import InvalidParameter
-from entropie.quantities import PointErrors, read_bytes, read_count, read_share
+from entropie.quantities import MOST_BYTES, PointErrors, read_bytes, read_count, read_share
 from entropie.theory import checks
 
 Kind = Literal[
@@ -79,7 +79,9 @@ def _share(value: Any) -> float:
 
 
 def _bytes(value: Any) -> int:
-    return read_bytes(value) if isinstance(value, str) else checks.whole_number("size", value, at_least=1)
+    if isinstance(value, str):
+        return read_bytes(value)
+    return checks.whole_number("size", value, at_least=1, at_most=MOST_BYTES)
 
 
 def _flag(value: Any) -> bool:

@@ -12,6 +12,8 @@ _LARGEST_EXPONENT = 30
 _COUNT = re.compile(r"([+-]?\d[\d_,]*(?:\.\d+)?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.IGNORECASE)
 _SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(r"(\d{1,9})\s*(s|min|h|d)", re.IGNORECASE)
+MOST_BYTES = 10**24
+"""No size that people mean is larger."""
 _BYTES = re.compile(r"(\d+(?:\.\d+)?(?:e\+?\d{1,2})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
@@ -47,10 +49,10 @@ def read_bytes(text: str) -> int:
     if found is None or (found[3] and not found[2]):
         raise ValueError(text)
     base = 1024 if found[3] else 1000
-    size = int(Decimal(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
-    if size < 1:
+    size = Decimal(found[1]) * base ** " KMGT".index(found[2].upper() or " ")
+    if size < 1 or size > MOST_BYTES:
         raise ValueError(text)
-    return size
+    return int(size)
 
 
 def read_seconds(text: str) -> int:

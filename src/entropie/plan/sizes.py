@@ -11,6 +11,7 @@ from entropie.errors import InvalidParameter
 from entropie.plan.attacks import Training
 from entropie.plan.grid import Workers
 from entropie.plan.plan import Counts
+from entropie.quantities import MOST_BYTES
 from entropie.request import SplitRule
 from entropie.theory import checks
 
@@ -86,9 +87,9 @@ class Machines:
     def __post_init__(self) -> None:
         checks.whole_number("executors", self.executors, at_least=1, at_most=MOST_EXECUTORS)
         checks.whole_number("cores", self.cores, at_least=1, at_most=4096)
-        if not self.memory > 0 or not math.isfinite(self.memory):
+        if not 0 < self.memory <= MOST_BYTES:  # also where a whole number is too large for one with a point
             raise InvalidParameter.of("memory", "a positive size", self.memory)
-        if not self.throughput > 0 or not math.isfinite(self.throughput):
+        if not 0 < self.throughput <= MOST_BYTES:
             raise InvalidParameter.of("throughput", "a positive number of MB per second", self.throughput / _MB)
 
     @property
