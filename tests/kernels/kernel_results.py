@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -27,11 +28,14 @@ from entropie.attack.keyed import match_keys
 from entropie.attack.matchers import MATCHERS
 from entropie.attack.mechanism import HashedTargets, attack_hashed
 from entropie.attack.points import POINTS, RESOLUTIONS, PointAttack
-from entropie.attack.profile import profile_attack
+from entropie.attack.profile import attack as profile
+from entropie.attack.profile import candidates, profile_attack
 from entropie.attack.profile.conjunctions import conjunctions
 from entropie.attack.scoring import attack, prepare, score_block
 from entropie.attack.single import attack_single, pie_bits
 from entropie.data.simulation import simulate_traces
+from entropie.estimation.counting import hashed_supports, value_supports
+from entropie.estimation.likelihood import Hashes, most_likely_shares
 from entropie.kernels.counting import scale_counts
 from entropie.kernels.lines import scan_rows
 from entropie.kernels.stays import find_stays
@@ -44,8 +48,8 @@ Named = tuple[str, Any]
 def results(part: str | None = None) -> dict[str, list[Any]]:
     """Everything below, or a part of it, by name."""
     parts = {
-        "attacks": (scored, heads_and_growth, single_events, hashed),
-        "others": (matched, keys, events, profiles, points),
+        "attacks": (scored, heads_and_growth, single_events, hashed, reports),
+        "others": (matched, keys, events, profiles, habits, points),
     }
     chosen = [function for name, functions in parts.items() if part in (None, name) for function in functions]
     return {name: plain(value) for function in chosen for name, value in function()}
@@ -153,6 +157,33 @@ def profiles() -> Iterator[Named]:
         yield f"profiles {timed}", (found.plain, found.crowd, found.joint)
         loudest = conjunctions(case.train, case.target, case.categories)
         yield f"conjunctions {timed}", (loudest.named.people, loudest.named.scores, loudest.beside)
+
+
+def habits() -> Iterator[Named]:
+    """Candidates where people are too many to sum up, meet items again or do not, and have habits alike or not."""
+    case = random_case(11, users=9)
+    for repeating, pairs in ((0.0, 10**6), (2.0, 0)):
+        with (
+            mock.patch.object(profile, "REPEATING", repeating),
+            mock.patch.object(candidates, "SUMMED_USERS", 4),
+            mock.patch.object(candidates, "HABIT_PAIRS", pairs),
+        ):
+            found = profile_attack(case.train, case.target, case.categories, threads=1)
+        yield f"habits {repeating} {pairs}", (found.plain, found.crowd, found.joint)
+
+
+def reports() -> Iterator[Named]:
+    """Supports of values and hashes, walked and swept, of the domain and of some items; the likeliest shares."""
+    rng = np.random.default_rng(12)
+    yield "values", value_supports(rng.integers(0, 9, 30, dtype=np.uint64), 9, None)
+    prime, domain = 101, 40
+    for hash_size in (3, 50):
+        a, b = (rng.integers(low, prime, 12, dtype=np.uint64) for low in (1, 0))
+        y = rng.integers(0, hash_size, 12, dtype=np.uint64)
+        for items in (None, np.array([2, 3, 30], np.uint64)):
+            yield f"hashes {hash_size} {items}", hashed_supports((a, b, y), prime, hash_size, domain, items, threads=1)
+        made, start = Hashes(prime, hash_size, domain, 0.3), np.full(domain, 1 / domain)
+        yield f"likely {hash_size}", most_likely_shares(made, lambda batch=(a, b, y): [batch], start)
 
 
 def points() -> Iterator[Named]:

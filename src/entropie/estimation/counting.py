@@ -25,6 +25,13 @@ REPORTS_PER_TASK = 1 << 17
 _PAGE_COUNTERS = 1024
 
 
+def words(column: Words) -> Words:
+    """Numbers of reports as every kernel takes them; each other layout of an array would be compiled for itself."""
+    fixed = np.ascontiguousarray(column, np.uint64)[:]
+    fixed.flags.writeable = False
+    return fixed
+
+
 @interruptible
 def value_supports(values: NDArray[np.uint64], domain_size: int, items: Words | None) -> Supports:
     """How many reports name each item."""
@@ -32,7 +39,7 @@ def value_supports(values: NDArray[np.uint64], domain_size: int, items: Words | 
         from entropie.kernels.counting import count_values
 
         supports = _zeros(domain_size)
-        count_values(values, supports)
+        count_values(words(values), supports)
         return supports
     place = np.searchsorted(items, values)
     place[place == len(items)] = 0
@@ -61,11 +68,13 @@ def hashed_supports(
     threads: int | None = None,
 ) -> Supports:
     """How many reports (a, b, y) each item x supports: h(x) = y."""
+    a, b, y = map(words, reports)
+    reports = (a, b, y)
     if items is None:
         return _whole_domain(reports, prime, hash_size, domain_size, threads)
     last = int(items[-1])
     if len(items) <= max(ITEM_TESTS_PER_REPORT, domain_size // hash_size) or last >= LARGEST_TABLE:
-        return _listed(reports, prime, hash_size, items, threads)
+        return _listed(reports, prime, hash_size, words(items), threads)
     supports = _whole_domain(reports, prime, hash_size, last + 1, threads)
     return supports[items]
 

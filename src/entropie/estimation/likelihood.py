@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropie.errors import InvalidInput, interruptible
+from entropie.estimation.counting import words
 from entropie.estimation.parallel import in_parallel
 
 Floats = NDArray[np.float64]
@@ -140,7 +141,7 @@ def _step(hashes: Hashes, batches: Batches, shares: Floats) -> tuple[float, Floa
     from entropie.kernels.likelihood import weigh_supports
 
     totals, inverse, logs, reports = np.zeros(hashes.domain_size), 0.0, 0.0, 0
-    for a, b, y in batches():
+    for a, b, y in (map(words, batch) for batch in batches()):
 
         def share(part: slice, a: Words = a, b: Words = b, y: Words = y) -> tuple[Floats, float, float]:
             own = np.zeros(hashes.domain_size)
@@ -191,6 +192,6 @@ def _information(hashes: Hashes, batches: Batches, shares: Floats, used: NDArray
     places[used] = np.arange(len(used))
     singles, pairs, total = np.zeros(len(used)), np.zeros((len(used), len(used))), 0.0
     theta, noise = hashes.theta, hashes.noise
-    for a, b, y in batches():
+    for a, b, y in (map(words, batch) for batch in batches()):
         total += pair_supports(a, b, y, *hashes.numbers, shares, theta, noise, places, singles, pairs)
     return np.asarray(noise * noise * total + noise * theta * (singles[:, None] + singles) + theta * theta * pairs)
