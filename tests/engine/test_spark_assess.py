@@ -256,7 +256,7 @@ def test_a_city_with_a_worker_lost_on_the_way(spark: SparkSession, cluster: Stan
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     try:
-        found = assess(path, spark=spark, replicates=REPLICATES, progress=tell, block_users=300, **options)
+        found = assess(path, spark=spark, replicates=REPLICATES, progress=tell, block_users=600, **options)
     finally:
         ended.set()
         under_way.set()
