@@ -48,8 +48,8 @@ Named = tuple[str, Any]
 def results(part: str | None = None) -> dict[str, list[Any]]:
     """Everything below, or a part of it, by name."""
     parts = {
-        "attacks": (scored, heads_and_growth, single_events, hashed, reports),
-        "others": (matched, keys, events, profiles, habits, points),
+        "attacks": (scored, heads_and_growth, single_events, hashed, reports, points, events),
+        "others": (matched, keys, profiles, habits),
     }
     chosen = [function for name, functions in parts.items() if part in (None, name) for function in functions]
     return {name: plain(value) for function in chosen for name, value in function()}
