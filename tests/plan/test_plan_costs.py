@@ -111,7 +111,7 @@ def test_a_small_example_by_hand():
         }
     )
     assert found.memory_bytes["task"] == 6 * 10**6 * 2  # 0.6 of 40 MB, for two cores
-    assert found.memory_bytes["last_task"] == 20_000 * 350 + 1000 * (51_000 + 20_000)
+    assert found.memory_bytes["last_task"] == 20_000 * 410 + 1000 * (51_000 + 20_000)
     alone = price(replace(plan, attackers=False), found.data, found.machines, rates=SMALL)
     assert alone.memory_bytes["last_task"] == 120_000
     assert alone.core_hours == {**found.core_hours, "attackers": 0.0}
@@ -246,7 +246,7 @@ def test_what_does_not_fit_is_said():
     asked = Data(Counts.even(10**8, 50, 50), 10**7, 100.0), request("visit", engine="spark")
     tight = priced(asked, Machines(10, 4, 8 * GB))
     assert tight.fits == {"block": True, "last_task": False, "process": True}
-    assert "needs 3,200.2 GB and the tasks of an executor have 4.8 GB together" in tight.sentences[0]
+    assert "needs 1,341.4 GB and the tasks of an executor have 4.8 GB together" in tight.sentences[0]
     assert "or leave out the attackers who need all traces at once" in tight.sentences[0]
     asked = asked[0], replace(asked[1], attackers=replace(asked[1].attackers, scope=("profile",)))
     tight = priced(asked, Machines(10, 4, 8 * GB))

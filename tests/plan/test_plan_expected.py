@@ -13,6 +13,7 @@ from entropie.data.traces import Traces
 from entropie.errors import InputTooLarge
 from entropie.mitigate.protect import protect
 from entropie.plan import expected
+from entropie.plan.costs import attacker_bytes
 from entropie.plan.expected import check_room, expected_seconds, foretell, foretell_matchers
 from entropie.progress import EXPECTED
 from entropie.request import Request, Run
@@ -53,7 +54,7 @@ def test_it_is_told_where_it_is_long(monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_attacks_that_memory_has_no_room_for_are_refused() -> None:
     """Reading them would fit: what attackers learn from takes 51 kB for each of at most 4,500 people."""
     split = sharing(2000, 10)
-    needed = 24_000 * (60 + 350) + 2000 * (51_000 + 20_000)
+    needed = 24_000 * 410 + 2000 * (51_000 + 20_000)
     check_room(Request.of(None, {"memory": needed}), split)
     with pytest.raises(InputTooLarge, match=r"The attack on 2,000 people takes more memory .* with `memory=`"):
         check_room(Request.of(None, {"memory": needed - 1}), split)
@@ -61,6 +62,13 @@ def test_attacks_that_memory_has_no_room_for_are_refused() -> None:
     table = pa.table({"user": np.repeat(np.arange(1200), 12), "item": rng.integers(0, 9, 14_400)})
     with pytest.raises(InputTooLarge, match="The attack on 1,200 people"):
         assess(table, memory=0x4000000)
+
+
+def test_the_papers_size_has_room_where_it_was_measured_to_have() -> None:
+    """GB that whole runs held (docs/scaling.md): what is refused is little more than that."""
+    for people, events, attacked, held in ((342_659, 21_200_000, 20_000, 2.7), (1_370_637, 84_900_000, 20_000, 8.9)):
+        assert held < attacker_bytes(people, events, attacked) / 1e9 < 1.3 * held
+    assert 11.2 < attacker_bytes(1_370_637, 84_900_000, 1_370_637) / 1e9 < 1.3 * 11.2
 
 
 def test_protection_tells_it_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from entropie.attack.matchers import MatcherRates, matcher
+from entropie.attack.profile.attack import AT_ONCE
 from entropie.attack.profile.conjunctions import MOST_EVENTS
 from entropie.attack.scoring import law_size, needs_atoms
 from entropie.errors import InvalidParameter
@@ -23,7 +24,8 @@ from entropie.theory.special import last_where
 SCHEMA = "entropie.plan/1"
 
 _NS_PER_HOUR = 3.6e12
-_TRACE_BYTES, _CONJUNCTION_BYTES, _TARGET_BYTES = 120, 350, 20_000
+_TRACE_BYTES, _CONJUNCTION_BYTES = 120, 410
+_TARGET_BYTES, _LISTED_BYTES = 20_000, 1_400  # while it is looked at, with at most so many others; its list, later
 _LEARNER_BYTES, _LEARNERS = 51_000, 4_500  # 132 candidates with 24 numbers each, twice; those drawn and the distinctive
 _WHAT_IT_IS = (
     "A projection from rates of small runs: it may be wrong by a factor of three. Other jobs on the same machines are "
@@ -273,10 +275,10 @@ class Price:
 
     @property
     def held_bytes(self) -> int:
-        """What one machine holds of the data: events, and models or what attackers need, one after the other."""
+        """What one machine holds of the data: events and models, then what attackers need."""
         entries = max(part.user_entries + part.target_entries for part in self._parts)
-        models = model_bytes(entries) / self.plan.grid.user_blocks
-        return round(self.data.events * self.rates.event_bytes + max(models, self._attacker_bytes))
+        models = self.data.events * self.rates.event_bytes + model_bytes(entries) / self.plan.grid.user_blocks
+        return round(max(models, self._attacker_bytes))
 
     @property
     def fits(self) -> dict[str, bool]:
@@ -357,10 +359,11 @@ def price(plan: Plan, data: Data, machines: Machines, *, on_cluster: bool = True
 
 def attacker_bytes(people: int, events: int, targets: int) -> int:
     """Room for attackers beside the matchers: traces as they arrive, together and split; what is learned from, which is
-    at most some people; candidates and evidence. Conjunctions are looked at among few events alone.
+    at most some people; candidates, and evidence of so many at once. Conjunctions are looked at among few events alone.
     """
     each = _CONJUNCTION_BYTES if events <= MOST_EVENTS else _TRACE_BYTES
-    return each * events + _LEARNER_BYTES * min(people, _LEARNERS) + _TARGET_BYTES * targets
+    looked_at = _TARGET_BYTES * min(targets, AT_ONCE) + _LISTED_BYTES * max(0, targets - AT_ONCE)
+    return each * events + _LEARNER_BYTES * min(people, _LEARNERS) + looked_at
 
 
 def model_bytes(entries: float) -> float:
