@@ -98,3 +98,9 @@ def test_who_works_follows_from_the_run() -> None:
     assert workers_of(Run(threads=3, memory=10**9)) == Workers(3, 10**9, True)
     assert workers_of(Run(engine="spark"), 12) == Workers(12, 10**9, False)
     assert workers_of(Run(engine="spark", memory=5, block_users=7), 12) == Workers(12, 5, False, 7)
+
+
+def test_blocks_without_number_are_one_for_each_bin() -> None:
+    """A byte of memory asks for 10^12 blocks: what is held is that of the bins, and soon."""
+    first, weights = np.arange(0, 4000, 2), np.random.default_rng(1).random(2000) + 0.5
+    assert cut(first, weights, 4000, 10**12).tolist() == [*first.tolist(), 4000]

@@ -32,6 +32,7 @@ from entropie.collector.store import (
     seen_in,
     totals_in,
     unbalanced,
+    whole,
 )
 from entropie.errors import InvalidInput, OutputFailed, printable
 
@@ -249,6 +250,8 @@ class SqliteStore(Store):
                 for held in held_in(read):
                     numbers = counts_in(read, held.id), totals_in(read, held.id), seen_in(read, held.id)
                     found += [*_wrong_document(held), *unbalanced(held, *numbers)]
+                for hour in read.execute("SELECT * FROM hours"):
+                    whole(hour)
                 return found
         except (InvalidInput, TypeError, ValueError, OverflowError) as problem:
             return [str(problem) if isinstance(problem, InvalidInput) else self._damage()]

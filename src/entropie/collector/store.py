@@ -215,7 +215,7 @@ class Store(ABC):
                 "WHERE id = ? ORDER BY hour",
                 (collection,),
             )
-            return [Hour(*row) for row in rows]
+            return [Hour(*whole(row)) for row in rows]
 
     def note(self, name: str, value: str | None = None) -> str | None:
         """A short text that the service keeps under a name, and its new value where one is given."""
@@ -271,7 +271,14 @@ def counts_in(read: Any, collection: str) -> Cells:
 def totals_in(read: Any, collection: str) -> Added:
     """Records since the collection was created."""
     row = read.execute("SELECT accepted, duplicate, invalid FROM collections WHERE id = ?", (collection,)).fetchone()
-    return Added(*(row or (0, 0, 0)))
+    return Added(*whole(row or (0, 0, 0)))
+
+
+def whole(row: Sequence[Any]) -> Sequence[int]:
+    """The numbers of a row; a TypeError where damage has put something else in the place of one."""
+    if any(type(value) is not int for value in row):
+        raise TypeError
+    return row
 
 
 def seen_in(read: Any, collection: str) -> int:

@@ -27,7 +27,7 @@ CELL_PAIRS = (1 << 34, 1 << 36)
 """Cells with fewer pairs would spend more time on their index than on scoring; with more they would take minutes, and
 a lost worker would cost that much. Each core has one cell even so."""
 
-_BINS = 1 << 16
+_BINS, _MOST_BLOCKS = 1 << 16, 1 << 20  # no more blocks than bins are cut, however many are wanted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +112,7 @@ class Grid:
 
 def cut(first: NDArray[np.int64], weights: NDArray[np.float64], end: int, blocks: int) -> NDArray[np.int64]:
     """Cut consecutive bins, which begin at codes `first`, into so many blocks of about equal weight, as bins allow."""
+    blocks = min(blocks, _MOST_BLOCKS)
     below = np.concatenate(([0.0], np.cumsum(weights)))
     wanted = below[-1] * np.arange(1, blocks) / blocks
     places = np.unique(np.searchsorted(below, wanted))
